@@ -1,0 +1,21 @@
+/* suites: every suite there is, in the order of the floors they test. */
+#ifndef TESTS_SUITES_H
+#define TESTS_SUITES_H
+
+#include <check.h>
+
+Suite *slice_suite(void);
+Suite *rng_suite(void);
+
+struct suite_entry {
+    const char *name;
+    Suite *(*make)(void);
+};
+
+static const struct suite_entry suites[] = {
+    {"slice", slice_suite},
+    {"rng", rng_suite},
+    {NULL, NULL},
+};
+
+#endif
