@@ -1,0 +1,85 @@
+/*
+ * options: the command line of a lesson, as one table of flags.
+ *
+ * The table (options.c) is the only place that knows a flag's name, what it accepts, its default
+ * and the lessons it means something to; parsing, `--help` and the refusals all come from it.
+ * Texts point into argv: they live as long as the program.
+ */
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+#include "common/fail.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTIONS_HIDDEN_MOST = 16 };
+
+enum task { TASK_BY_DATA, TASK_CLASSIFY, TASK_REGRESS };
+enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_HALVE };
+enum lr_scale { LR_SCALE_NONE, LR_SCALE_LINEAR, LR_SCALE_SQRT };
+enum progress_kind { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
+
+struct options {
+    int lesson; // 1 to 4
+
+    const char *data;      // digits, fashion-mnist, synthetic, a folder, or FILE.csv
+    const char *test_data; // NULL: the data set's own, or every fifth sample
+    enum task task;
+
+    bool hidden_given;
+    size_t hidden[OPTIONS_HIDDEN_MOST]; // widths
+    size_t hidden_count;                // 0: a linear model
+    bool bias;
+    const char *init; // "he", "const:V", or FILE.safetensors
+    float init_value; // V, when init begins with const:
+
+    size_t epochs;         // passes over the data; not used when steps is given
+    size_t steps;          // updates; 0: not given
+    size_t batch;          // samples of one micro-batch over all ranks
+    size_t per_rank_batch; // 0: not given; else batch = per_rank_batch * world
+    size_t accumulate;     // micro-batches per update
+
+    enum optimizer_kind optimizer;
+    double lr, momentum, weight_decay; // weights decay, biases do not
+    double clip;                       // 0: off
+    enum schedule_kind schedule;
+    size_t halve_every; // updates, for SCHEDULE_HALVE
+    size_t warmup;      // updates
+    enum lr_scale lr_scale;
+
+    uint64_t seed;
+    bool shuffle, drop_last;
+
+    size_t verify; // the first K steps are verified; 0: none
+    const char *metrics;
+    const char *dump;
+    size_t dump_steps;
+    const char *save;
+    size_t save_every; // updates; 0: at the end only
+    const char *resume;
+    enum progress_kind progress;
+    bool quiet;
+    bool bench;          // measure and print a table instead of training (lessons 1 and 2)
+    double timeout;      // seconds a rank waits for another (lessons 2-4)
+    size_t bucket_bytes; // lessons 3-4
+    size_t first_bucket_bytes;
+    bool overlap;
+    int stage; // lesson 4
+
+    bool help, version; // asked for: print and leave with 0
+};
+
+/* Reads argv[1..] for `lesson`. 0, or -EINVAL with the flag, the value, and what it accepts. */
+int options_parse(struct options *options, int lesson, int argc, char **argv, struct fail *fail);
+
+/* What `--help` shows: the flags of this lesson with their defaults. */
+void options_help(const struct options *options, const char *program, FILE *out);
+
+/* Eight bytes that are equal where every option that must agree across ranks is. */
+uint64_t options_fingerprint(const struct options *options);
+
+#endif
