@@ -6,6 +6,7 @@
 
 Suite *slice_suite(void);
 Suite *rng_suite(void);
+Suite *environment_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -15,6 +16,7 @@ struct suite_entry {
 static const struct suite_entry suites[] = {
     {"slice", slice_suite},
     {"rng", rng_suite},
+    {"environment", environment_suite},
     {NULL, NULL},
 };
 

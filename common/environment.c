@@ -1,0 +1,216 @@
+/*
+ * environment: the variables of four launchers, read into one struct.
+ *
+ * Each launcher names the same four numbers in its own way (the table below). The first one that
+ * set its rank or its world size is believed, and only that one: half of one launcher's variables
+ * and half of another's never make a rank. Whatever cannot be meant is refused here, in the first
+ * millisecond, because every such mistake would otherwise end in ranks that wait for each other.
+ */
+#include "common/environment.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* PyTorch's default, for launchers that set no port. */
+enum { DEFAULT_PORT = 29500, PORT_MOST = 65535 };
+
+struct launcher {
+    const char *rank, *world, *local_rank, *local_world;
+    const char *mark; // set only in processes it really started, or NULL
+};
+
+/* Slurm: inside an allocation (salloc, sbatch) SLURM_NTASKS is set for every command; only a step,
+ * that is srun, starts ranks. torchrun and our own launch come first: they may run inside others.
+ */
+static const struct launcher launchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_ID"},
+};
+
+static const struct launcher *launcher_find(void)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const struct launcher *l = &launchers[i];
+        if ((getenv(l->rank) || getenv(l->world)) && (!l->mark || getenv(l->mark)))
+            return l;
+    }
+    return NULL;
+}
+
+/* A whole number in least..most, and nothing else: no blanks, no junk behind it. */
+static int read_number(int *number, const char *name, int least, int most, const char *meaning,
+                       struct fail *fail)
+{
+    const char *text = getenv(name);
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    bool digits = isdigit((unsigned char)text[0]) || (text[0] == '-' && text[1] != '\0');
+    if (!digits || *end != '\0' || errno != 0 || value < least || value > most)
+        return fail_set(fail, -EINVAL, "%s is '%s', but %s must be a whole number from %d to %d",
+                        name, text, meaning, least, most);
+    *number = (int)value;
+    return 0;
+}
+
+static int read_world(struct environment *e, const struct launcher *l, struct fail *fail)
+{
+    const char *set = getenv(l->rank) ? l->rank : l->world;
+    const char *unset = getenv(l->rank) ? l->world : l->rank;
+    if (!getenv(unset))
+        return fail_set(fail, -EINVAL,
+                        "%s is not set, but %s is '%s': set both (%s is this process's number, "
+                        "from 0 to %s - 1), or neither to run alone, or start the program with "
+                        "build/launch",
+                        unset, set, getenv(set), l->rank, l->world);
+    int error =
+        read_number(&e->world, l->world, 1, ENVIRONMENT_WORLD_MOST, "the number of ranks", fail);
+    if (error < 0)
+        return error;
+    char meaning[64];
+    snprintf(meaning, sizeof meaning, "a rank of %s=%d", l->world, e->world);
+    return read_number(&e->rank, l->rank, 0, e->world - 1, meaning, fail);
+}
+
+/* Where a launcher does not say, all ranks are taken to be on this machine. */
+static int read_local(struct environment *e, const struct launcher *l, struct fail *fail)
+{
+    int error = 0;
+    e->local_world = e->world;
+    if (getenv(l->local_world))
+        error = read_number(&e->local_world, l->local_world, 1, e->world,
+                            "the number of ranks on this machine", fail);
+    if (error < 0)
+        return error;
+    e->local_rank = e->rank % e->local_world;
+    if (getenv(l->local_rank))
+        error = read_number(&e->local_rank, l->local_rank, 0, e->local_world - 1,
+                            "a rank on this machine", fail);
+    return error;
+}
+
+/* A host name becomes an address here, once, so that ranks never disagree about it later.
+ * torchrun --standalone announces this machine's own name. */
+static int resolve(char *address, const char *name, struct fail *fail)
+{
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+    int error = getaddrinfo(name, NULL, &hints, &found);
+    if (error != 0)
+        return fail_set(fail, -EINVAL,
+                        "MASTER_ADDR is '%s', which does not resolve to an IPv4 address (%s): give "
+                        "the number itself, such as 127.0.0.1",
+                        name, gai_strerror(error));
+    const struct sockaddr_in *first = (const struct sockaddr_in *)(const void *)found->ai_addr;
+    inet_ntop(AF_INET, &first->sin_addr, address, ENVIRONMENT_ADDRESS_BYTES);
+    freeaddrinfo(found);
+    return 0;
+}
+
+static int read_address(struct environment *e, struct fail *fail)
+{
+    const char *name = getenv("MASTER_ADDR");
+    struct in_addr number;
+    /* Never looked up: "localhost" may be ::1 on machines that have no IPv6. */
+    if (!name || strcmp(name, "localhost") == 0)
+        name = "127.0.0.1";
+    if (inet_pton(AF_INET, name, &number) == 1) {
+        snprintf(e->master_address, sizeof e->master_address, "%s", name);
+        return 0;
+    }
+    /* Without a letter it is no name, and the resolver would make an address of "29500". */
+    bool letter = false;
+    for (const char *c = name; *c; c++)
+        letter |= isalpha((unsigned char)*c) != 0;
+    if (!letter || strpbrk(name, ":/ "))
+        return fail_set(fail, -EINVAL,
+                        "MASTER_ADDR is '%s', but must be an IPv4 address such as 127.0.0.1, or a "
+                        "host name; the port belongs in MASTER_PORT",
+                        name);
+    return resolve(e->master_address, name, fail);
+}
+
+static int read_port(struct environment *e, struct fail *fail)
+{
+    if (getenv("MASTER_PORT"))
+        return read_number(&e->master_port, "MASTER_PORT", 1, PORT_MOST, "a port", fail);
+    e->master_port = e->world > 1 ? DEFAULT_PORT : 0;
+    return 0;
+}
+
+static int read_socket(struct environment *e, struct fail *fail)
+{
+    const char *text = getenv("RENDEZVOUS_FD");
+    e->rendezvous_fd = -1;
+    if (!text)
+        return 0;
+    int error =
+        read_number(&e->rendezvous_fd, "RENDEZVOUS_FD", 0, 1 << 20, "a file descriptor", fail);
+    if (error < 0)
+        return error;
+    int listening = 0;
+    socklen_t size = sizeof listening;
+    if (getsockopt(e->rendezvous_fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) < 0 ||
+        !listening)
+        return fail_set(fail, -EINVAL,
+                        "RENDEZVOUS_FD is '%s', but must be an open listening socket, which "
+                        "build/launch hands to rank 0 alone: unset it",
+                        text);
+    return 0;
+}
+
+static int hexadecimal(char c)
+{
+    if (!isxdigit((unsigned char)c))
+        return -1;
+    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+static int read_token(struct environment *e, struct fail *fail)
+{
+    const char *text = getenv("JOB_TOKEN");
+    if (!text)
+        return 0;
+    bool good = strlen(text) == 2 * ENVIRONMENT_TOKEN_BYTES;
+    for (size_t i = 0; good && i < ENVIRONMENT_TOKEN_BYTES; i++) {
+        int high = hexadecimal(text[2 * i]), low = hexadecimal(text[2 * i + 1]);
+        good = high >= 0 && low >= 0;
+        e->token[i] = good ? (uint8_t)(high << 4 | low) : 0;
+    }
+    if (!good)
+        return fail_set(fail, -EINVAL,
+                        "JOB_TOKEN is '%s', but must be %d hexadecimal digits, the same on every "
+                        "rank, or unset",
+                        text, 2 * ENVIRONMENT_TOKEN_BYTES);
+    return 0;
+}
+
+int environment_read(struct environment *environment, struct fail *fail)
+{
+    struct environment e = {.world = 1, .local_world = 1, .rendezvous_fd = -1};
+    const struct launcher *launcher = launcher_find();
+    int error = 0;
+    e.launched = launcher != NULL;
+    if (launcher)
+        error = read_world(&e, launcher, fail);
+    if (launcher && error == 0)
+        error = read_local(&e, launcher, fail);
+    if (error == 0)
+        error = read_address(&e, fail);
+    if (error == 0)
+        error = read_port(&e, fail);
+    if (error == 0)
+        error = read_socket(&e, fail);
+    if (error == 0)
+        error = read_token(&e, fail);
+    *environment = e;
+    return error;
+}
