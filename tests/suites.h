@@ -7,6 +7,7 @@
 Suite *slice_suite(void);
 Suite *rng_suite(void);
 Suite *environment_suite(void);
+Suite *compare_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -17,6 +18,7 @@ static const struct suite_entry suites[] = {
     {"slice", slice_suite},
     {"rng", rng_suite},
     {"environment", environment_suite},
+    {"compare", compare_suite},
     {NULL, NULL},
 };
 
