@@ -17,6 +17,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Values and the length go to the file as they lie in memory, which is the format's byte order. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "tensorfile: safetensors files are little-endian, this machine is not");
+
 enum { TENSORFILE_NAME_BYTES = 64, TENSORFILE_DIMENSIONS_MOST = 4 };
 
 struct tensorfile_entry {

@@ -8,6 +8,7 @@ Suite *slice_suite(void);
 Suite *rng_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
+Suite *tensorfile_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -19,6 +20,7 @@ static const struct suite_entry suites[] = {
     {"rng", rng_suite},
     {"environment", environment_suite},
     {"compare", compare_suite},
+    {"tensorfile", tensorfile_suite},
     {NULL, NULL},
 };
 

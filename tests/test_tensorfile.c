@@ -1,0 +1,237 @@
+/* What is written is the format, byte for byte; a failing write leaves the old file. */
+#include "common/tensorfile.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 512 };
+
+struct place {
+    char folder[PATH_BYTES], path[PATH_BYTES + 8], aside[PATH_BYTES + 64];
+};
+
+static void place_make(struct place *place)
+{
+    const char *root = getenv("TMPDIR");
+    snprintf(place->folder, sizeof place->folder, "%s/tensorfile-XXXXXX", root ? root : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(place->folder));
+    snprintf(place->path, sizeof place->path, "%s/a.st", place->folder);
+    snprintf(place->aside, sizeof place->aside, "%s.tmp-%ld", place->path, (long)getpid());
+}
+
+/* Fails when anything but the one file was left behind. */
+static void place_remove(const struct place *place)
+{
+    unlink(place->path);
+    ck_assert_int_eq(rmdir(place->folder), 0);
+}
+
+static size_t slurp(const char *path, char *bytes, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    size_t size = fread(bytes, 1, room, file);
+    fclose(file);
+    return size;
+}
+
+/* One tensor "w" of `count` elements with the values 0, 1, 2, ...; what begin to commit returned.
+ */
+static int write_ramp(const char *path, size_t count, struct fail *fail)
+{
+    struct tensorfile_writer *writer = tensorfile_new();
+    float *values = calloc(count + 1, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)i;
+    int status = tensorfile_declare(writer, "w", &count, 1, fail);
+    if (!status)
+        status = tensorfile_begin(writer, path, fail);
+    if (!status)
+        status = tensorfile_write(writer, values, count, fail);
+    if (!status)
+        status = tensorfile_commit(writer, fail);
+    tensorfile_discard(writer);
+    free(values);
+    return status;
+}
+
+START_TEST(the_file_is_the_format_byte_for_byte)
+{
+    static const char header[] = "{\"__metadata__\":{\"step\":\"3\"},"
+                                 "\"w\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[8,12]}}";
+    static const float w[2] = {1, -2}, b = 0.5f;
+    struct place place;
+    struct fail fail = {0};
+    char bytes[1024], *at = bytes;
+    uint64_t length;
+    place_make(&place);
+    struct tensorfile_writer *writer = tensorfile_new();
+    ck_assert_int_eq(tensorfile_meta(writer, "step", "3", &fail), 0);
+    ck_assert_int_eq(tensorfile_declare(writer, "w", (size_t[]){2, 1}, 2, &fail), 0);
+    ck_assert_int_eq(tensorfile_declare(writer, "b", NULL, 0, &fail), 0);
+    ck_assert_int_eq(tensorfile_begin(writer, place.path, &fail), 0);
+    ck_assert_int_eq(tensorfile_write(writer, w, 2, &fail), 0);
+    ck_assert_int_eq(tensorfile_write(writer, &b, 1, &fail), 0);
+    ck_assert_int_eq(tensorfile_commit(writer, &fail), 0);
+    tensorfile_discard(writer);
+    size_t size = slurp(place.path, bytes, sizeof bytes);
+    memcpy(&length, at, sizeof length);
+    ck_assert_uint_eq(length, (sizeof header - 1 + 7) / 8 * 8);
+    ck_assert_uint_eq(size, 8 + length + 12);
+    ck_assert_mem_eq(at + 8, header, sizeof header - 1);
+    for (size_t i = sizeof header - 1; i < length; i++)
+        ck_assert_int_eq(at[8 + i], ' ');
+    ck_assert_mem_eq(at + 8 + length, w, sizeof w);
+    ck_assert_mem_eq(at + 8 + length + 8, &b, sizeof b);
+    place_remove(&place);
+}
+END_TEST
+
+START_TEST(the_file_is_not_there_before_commit)
+{
+    struct place place;
+    struct fail fail = {0};
+    float value = 1;
+    place_make(&place);
+    struct tensorfile_writer *writer = tensorfile_new();
+    ck_assert_int_eq(tensorfile_declare(writer, "w", NULL, 0, &fail), 0);
+    ck_assert_int_eq(tensorfile_begin(writer, place.path, &fail), 0);
+    ck_assert_int_eq(tensorfile_write(writer, &value, 1, &fail), 0);
+    ck_assert_int_eq(access(place.path, F_OK), -1);
+    ck_assert_int_eq(access(place.aside, F_OK), 0);
+    tensorfile_discard(writer);
+    ck_assert_int_eq(access(place.aside, F_OK), -1);
+    place_remove(&place);
+}
+END_TEST
+
+/* In a process of its own: a limit on file sizes does what a full disk does. */
+static int write_with_limit(const char *path, size_t count, rlim_t limit_bytes)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct fail fail = {0};
+        struct rlimit limit = {limit_bytes, limit_bytes};
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        int status = write_ramp(path, count, &fail);
+        _exit(status == -EFBIG && strstr(fail.text, path) ? 42 : status ? 1 : 0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static const rlim_t limits[] = {0, 50, 100, 4096, 39999}; // in the header, the data, the last bytes
+
+START_TEST(a_full_disk_is_an_error_and_leaves_the_old_file)
+{
+    struct place place;
+    struct fail fail = {0};
+    char before[1024], after[1024];
+    place_make(&place);
+    ck_assert_int_eq(write_ramp(place.path, 3, &fail), 0);
+    size_t size = slurp(place.path, before, sizeof before);
+    ck_assert_int_eq(write_with_limit(place.path, 10000, limits[_i]), 42);
+    ck_assert_uint_eq(slurp(place.path, after, sizeof after), size);
+    ck_assert_mem_eq(before, after, size);
+    place_remove(&place); // and nothing was left aside
+}
+END_TEST
+
+START_TEST(a_new_file_replaces_the_old_one)
+{
+    struct place place;
+    struct fail fail = {0};
+    char bytes[1024];
+    place_make(&place);
+    ck_assert_int_eq(write_ramp(place.path, 3, &fail), 0);
+    size_t size = slurp(place.path, bytes, sizeof bytes);
+    ck_assert_int_eq(write_ramp(place.path, 5, &fail), 0);
+    ck_assert_uint_eq(slurp(place.path, bytes, sizeof bytes), size + 8);
+    place_remove(&place);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_named)
+{
+    struct fail fail = {0};
+    ck_assert_int_eq(write_ramp("/nowhere/at/all.st", 3, &fail), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(fail.text, "/nowhere/at/all.st"));
+}
+END_TEST
+
+START_TEST(what_cannot_be_declared_is_refused_by_name)
+{
+    struct tensorfile_writer *writer = tensorfile_new();
+    struct fail fails[8] = {0};
+    char longest[TENSORFILE_NAME_BYTES + 1];
+    size_t vast[4] = {(size_t)1 << 32, (size_t)1 << 31, 1, 1}, wide[5] = {1, 1, 1, 1, 1};
+    memset(longest, 'n', TENSORFILE_NAME_BYTES);
+    longest[TENSORFILE_NAME_BYTES] = '\0';
+    ck_assert_int_eq(tensorfile_declare(writer, "w", NULL, 0, &fails[0]), 0);
+    ck_assert_int_eq(tensorfile_declare(writer, "w", NULL, 0, &fails[1]), -EINVAL);
+    ck_assert_int_eq(tensorfile_declare(writer, "", NULL, 0, &fails[2]), -EINVAL);
+    ck_assert_int_eq(tensorfile_declare(writer, "__metadata__", NULL, 0, &fails[3]), -EINVAL);
+    ck_assert_int_eq(tensorfile_declare(writer, longest, NULL, 0, &fails[4]), -EINVAL);
+    ck_assert_int_eq(tensorfile_declare(writer, "v", vast, 4, &fails[5]), -EINVAL);
+    ck_assert_int_eq(tensorfile_declare(writer, "d", wide, 5, &fails[6]), -EINVAL);
+    ck_assert_int_eq(tensorfile_meta(writer, "k", "\xff", &fails[7]), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(fails[1].text, "'w' is declared twice"));
+    ck_assert_ptr_nonnull(strstr(fails[5].text, "'v'"));
+    longest[TENSORFILE_NAME_BYTES - 1] = '\0';
+    ck_assert_int_eq(tensorfile_declare(writer, longest, NULL, 0, &fails[0]), 0);
+    tensorfile_discard(writer);
+}
+END_TEST
+
+START_TEST(tensors_are_written_in_order_whole_and_all)
+{
+    struct place place;
+    struct fail fails[4] = {0};
+    static const float values[3] = {0};
+    place_make(&place);
+    struct tensorfile_writer *writer = tensorfile_new();
+    ck_assert_int_eq(tensorfile_write(writer, values, 1, &fails[0]), -EINVAL); // not begun
+    ck_assert_int_eq(tensorfile_declare(writer, "w", (size_t[]){3}, 1, &fails[3]), 0);
+    ck_assert_int_eq(tensorfile_begin(writer, place.path, &fails[3]), 0);
+    ck_assert_int_eq(tensorfile_write(writer, values, 2, &fails[1]), -EINVAL);
+    ck_assert_int_eq(tensorfile_commit(writer, &fails[2]), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(fails[1].text, "'w' has 3 elements, not 2"));
+    tensorfile_discard(writer);
+    place_remove(&place);
+}
+END_TEST
+
+START_TEST(discarding_nothing_is_fine)
+{
+    tensorfile_discard(NULL);
+    tensorfile_discard(tensorfile_new());
+}
+END_TEST
+
+Suite *tensorfile_suite(void)
+{
+    Suite *suite = suite_create("tensorfile");
+    TCase *writing = tcase_create("writing");
+    tcase_add_test(writing, the_file_is_the_format_byte_for_byte);
+    tcase_add_test(writing, the_file_is_not_there_before_commit);
+    tcase_add_loop_test(writing, a_full_disk_is_an_error_and_leaves_the_old_file, 0, 5);
+    tcase_add_test(writing, a_new_file_replaces_the_old_one);
+    tcase_add_test(writing, a_folder_that_is_not_there_is_named);
+    tcase_add_test(writing, what_cannot_be_declared_is_refused_by_name);
+    tcase_add_test(writing, tensors_are_written_in_order_whole_and_all);
+    tcase_add_test(writing, discarding_nothing_is_fine);
+    suite_add_tcase(suite, writing);
+    return suite;
+}
