@@ -6,6 +6,7 @@
 
 Suite *slice_suite(void);
 Suite *rng_suite(void);
+Suite *options_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
@@ -18,6 +19,7 @@ struct suite_entry {
 static const struct suite_entry suites[] = {
     {"slice", slice_suite},
     {"rng", rng_suite},
+    {"options", options_suite},
     {"environment", environment_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},

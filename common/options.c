@@ -1,0 +1,201 @@
+/*
+ * options: walking the command line with the table of flags. See the header.
+ *
+ * --flag VALUE and --flag=VALUE are the same. A flag given twice: the last one counts, so that
+ * a script's flags can be overridden at its end. Nothing is ignored: what does not apply is
+ * refused with the flag's name.
+ */
+#include "common/options.h"
+
+#include "common/flag.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+enum { FLAGS_MOST = 80 }; // rows of the table
+
+struct reading {
+    struct options *options;
+    struct fail *fail;
+    char **next; // the argument read next
+    bool given[FLAGS_MOST];
+};
+
+struct pair {
+    const char *flag, *other;
+};
+
+/* Both say the same thing: which one counts would be a guess. */
+static const struct pair conflicts[] = {
+    {"epochs", "steps"}, {"batch", "per-rank-batch"}, {"verify", "no-verify"}, {"bench", "save"},
+    {"bench", "resume"}, {"bench", "dump"},           {"bench", "metrics"},
+};
+
+/* The first means nothing without the second. */
+static const struct pair needs[] = {{"dump-steps", "dump"}, {"save-every", "save"}};
+
+static bool *given(struct reading *reading, const struct flag *flag)
+{
+    assert(flag - flags < FLAGS_MOST);
+    return &reading->given[flag - flags];
+}
+
+static bool is_given(struct reading *reading, const char *name)
+{
+    return *given(reading, flag_find(name, strlen(name)));
+}
+
+static int refuse_unknown(struct reading *reading, const char *name, size_t length)
+{
+    const struct flag *near = flag_nearest(name, length, reading->options->lesson);
+    if (near)
+        return fail_set(reading->fail, -EINVAL,
+                        "--%.*s is not a flag; did you mean --%s? See --help", (int)length, name,
+                        near->name);
+    return fail_set(reading->fail, -EINVAL, "--%.*s is not a flag; --help lists those there are",
+                    (int)length, name);
+}
+
+/* A flag of some lesson, but not of this one. */
+static int refuse_lesson(struct reading *reading, const struct flag *flag)
+{
+    int lesson = reading->options->lesson, first = 1, last = 4;
+    while (!flag_in_lesson(flag, first))
+        first++;
+    while (!flag_in_lesson(flag, last))
+        last--;
+    if (lesson < first)
+        return fail_set(reading->fail, -EINVAL,
+                        "--%s exists from lesson %d on; this is lesson %d, see --help", flag->name,
+                        first, lesson);
+    return fail_set(reading->fail, -EINVAL,
+                    "--%s exists up to lesson %d; this is lesson %d, see --help", flag->name, last,
+                    lesson);
+}
+
+static int refuse_value(struct reading *reading, const struct flag *flag, const char *value)
+{
+    char accepts[FLAG_ACCEPTS_BYTES];
+    flag_accepts(flag, accepts);
+    if (flag->later && flag_choice(flag->later, value) >= 0)
+        return fail_set(reading->fail, -EINVAL, "--%s %s is not part of this version; accepted: %s",
+                        flag->name, value, accepts);
+    return fail_set(reading->fail, -EINVAL, "--%s: expected %s, found '%s'", flag->name, accepts,
+                    value);
+}
+
+static int check_known(struct reading *reading, const struct flag *flag, const char *name,
+                       size_t length)
+{
+    if (!flag)
+        return refuse_unknown(reading, name, length);
+    if (flag->kind == FLAG_ABSENT)
+        return fail_set(reading->fail, -EINVAL,
+                        "--%s is not part of this version; --help lists what is accepted",
+                        flag->name);
+    if (!flag_in_lesson(flag, reading->options->lesson))
+        return refuse_lesson(reading, flag);
+    return 0;
+}
+
+/* The value after = or in the next argument; another flag there is no value. */
+static int find_value(struct reading *reading, const struct flag *flag, const char *equals,
+                      const char **value)
+{
+    char accepts[FLAG_ACCEPTS_BYTES];
+    flag_accepts(flag, accepts);
+    *value = equals ? equals + 1 : NULL;
+    if (!flag->accepts && equals)
+        return fail_set(reading->fail, -EINVAL, "--%s takes no value, found '%s'", flag->name,
+                        *value);
+    if (!flag->accepts || equals)
+        return 0;
+    if (!*reading->next || strncmp(*reading->next, "--", 2) == 0)
+        return fail_set(reading->fail, -EINVAL, "--%s: expected %s, found no value", flag->name,
+                        accepts);
+    *value = *reading->next++;
+    return 0;
+}
+
+static int read_flag(struct reading *reading)
+{
+    const char *argument = *reading->next++, *value;
+    if (strncmp(argument, "--", 2) != 0)
+        return fail_set(reading->fail, -EINVAL,
+                        "'%s' is not expected here: every argument is a --flag or its value, see "
+                        "--help",
+                        argument);
+    const char *name = argument + 2, *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct flag *flag = flag_find(name, length);
+    int error = check_known(reading, flag, name, length);
+    if (error)
+        return error;
+    error = find_value(reading, flag, equals, &value);
+    if (error)
+        return error;
+    if (!flag_store(flag, reading->options, value))
+        return refuse_value(reading, flag, value);
+    *given(reading, flag) = true;
+    return 0;
+}
+
+static int check_pairs(struct reading *reading)
+{
+    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
+        if (is_given(reading, conflicts[i].flag) && is_given(reading, conflicts[i].other))
+            return fail_set(reading->fail, -EINVAL, "--%s and --%s exclude each other: give one",
+                            conflicts[i].flag, conflicts[i].other);
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (is_given(reading, needs[i].flag) && !is_given(reading, needs[i].other))
+            return fail_set(reading->fail, -EINVAL, "--%s means nothing without --%s",
+                            needs[i].flag, needs[i].other);
+    if (is_given(reading, "momentum") && reading->options->optimizer != OPTIMIZER_SGD)
+        return fail_set(reading->fail, -EINVAL,
+                        "--momentum is of --optimizer sgd; adam and adamw have none");
+    return 0;
+}
+
+/* Defaults that depend on what was given. */
+static void settle(struct reading *reading)
+{
+    struct options *options = reading->options;
+    if (!is_given(reading, "lr") && options->optimizer != OPTIMIZER_SGD)
+        options->lr = 0.001;
+    if (!is_given(reading, "first-bucket-kb") &&
+        options->first_bucket_bytes > options->bucket_bytes)
+        options->first_bucket_bytes = options->bucket_bytes;
+}
+
+static void set_defaults(struct options *options, int lesson)
+{
+    *options = (struct options){.lesson = lesson};
+    for (const struct flag *flag = flags; flag->help; flag++) {
+        if (flag->kind == FLAG_OFF)
+            *(bool *)((char *)options + flag->offset) = true;
+        if (!flag->fallback)
+            continue;
+        bool accepted = flag_store(flag, options, flag->fallback);
+        assert(accepted);
+        (void)accepted;
+    }
+}
+
+int options_parse(struct options *options, int lesson, int argc, char **argv, struct fail *fail)
+{
+    struct reading reading = {.options = options, .fail = fail, .next = argv + (argc > 0)};
+    set_defaults(options, lesson);
+    while (*reading.next) {
+        int error = read_flag(&reading);
+        if (error)
+            return error;
+        if (options->help || options->version)
+            return 0; // what follows does not matter any more
+    }
+    int error = check_pairs(&reading);
+    if (error)
+        return error;
+    settle(&reading);
+    return 0;
+}

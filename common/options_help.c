@@ -1,0 +1,60 @@
+/* options_help: the table of flags, printed for one lesson, at most 100 columns wide. */
+#include "common/options.h"
+
+#include "common/flag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMN = 38, WIDTH = 100 }; // one column is kept for a closing parenthesis
+
+static void new_line(FILE *out, int *column)
+{
+    fprintf(out, "\n%*s", COLUMN - 1, "");
+    *column = COLUMN - 1;
+}
+
+/* Prints the words of `text`, going to a new line where one would pass the edge. */
+static void print_words(const char *text, int *column, FILE *out)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (*column + 1 + length > WIDTH - 1)
+            new_line(out, column);
+        *column += fprintf(out, " %.*s", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
+static void print_flag(const struct flag *flag, FILE *out)
+{
+    int column = fprintf(out, "  --%s %s", flag->name, flag->accepts ? flag->accepts : "");
+    if (column >= COLUMN - 1)
+        new_line(out, &column);
+    else
+        column += fprintf(out, "%*s", COLUMN - 1 - column, "");
+    print_words(flag->help, &column, out);
+    if (flag->fallback && flag->kind != FLAG_FIXED) {
+        print_words("(default:", &column, out);
+        print_words(flag->fallback, &column, out);
+        fputc(')', out);
+    }
+    fputc('\n', out);
+}
+
+void options_help(const struct options *options, const char *program, FILE *out)
+{
+    fprintf(out, "usage: %s [--flag VALUE | --flag=VALUE ...]\n", program);
+    if (options->lesson > 1)
+        fprintf(out, "   or: launch -n RANKS %s [...]\n", program);
+    for (const struct flag *flag = flags; flag->help; flag++) {
+        if (flag->kind == FLAG_ABSENT || !flag_in_lesson(flag, options->lesson))
+            continue;
+        if (flag->kind == FLAG_TITLE)
+            fprintf(out, "\n%s\n", flag->help);
+        else
+            print_flag(flag, out);
+    }
+    fputs("\nA flag given twice: the last one counts.\n", out);
+}
