@@ -1,0 +1,26 @@
+/*
+ * matmul: the three matrix products of a dense layer. The only file that knows OpenBLAS.
+ *
+ * Matrices are row-major and packed. Adds to what c holds. For one shape, one machine and one
+ * number of threads, the same inputs give the same bits.
+ */
+#ifndef LESSON01_MATMUL_H
+#define LESSON01_MATMUL_H
+
+#include <stddef.h>
+
+/* c is (m, n); k is the dimension that is summed over. */
+struct matmul_shape {
+    size_t m, n, k;
+};
+
+/* c (m, n) += a (m, k) times b (n, k) transposed: y = x W^T */
+void matmul_nt(float *c, const float *a, const float *b, struct matmul_shape shape);
+
+/* c (m, n) = a (m, k) times b (k, n), replacing c: dx = dy W */
+void matmul_nn(float *c, const float *a, const float *b, struct matmul_shape shape);
+
+/* c (m, n) += a (k, m) transposed times b (k, n): dW = dy^T x */
+void matmul_tn(float *c, const float *a, const float *b, struct matmul_shape shape);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * optimizer: SGD with momentum, Adam, AdamW, over the slices it owns.
+ *
+ * An optimizer keeps state (momentum, or Adam's two moments) for the slices of the slab it owns,
+ * and updates these and no others. Lessons 1 to 3 own the whole slab; in lesson 4 each rank owns a
+ * part, and that is all there is to sharding an optimizer. State is kept without gaps:
+ *
+ *     slab     | . . a a a . . . . b b . . |      owned slices a, b
+ *     state    | a a a b b |
+ *
+ * The definitions are PyTorch's: torch.optim.SGD (Sutskever et al., ICML 2013), Adam (Kingma and
+ * Ba, ICLR 2015, algorithm 1), AdamW (Loshchilov and Hutter, ICLR 2019, algorithm 2). Every element
+ * is updated by itself, so a slice's bits do not depend on who owns its neighbours.
+ */
+#ifndef LESSON01_OPTIMIZER_H
+#define LESSON01_OPTIMIZER_H
+
+#include "common/memory.h"
+#include "common/options.h"
+#include "common/slice.h"
+#include "lesson01_single/model.h"
+
+#include <stddef.h>
+
+enum { OPTIMIZER_STATES_MOST = 2 };
+
+struct optimizer {
+    enum optimizer_kind kind;
+    double momentum, weight_decay;
+    const struct model *model;
+    const struct slice *owned; // (owned_count), ascending, disjoint; the caller's
+    size_t owned_count;
+    size_t count;                        // elements owned
+    size_t states;                       // arrays of state: 0 to 2
+    float *state[OPTIMIZER_STATES_MOST]; // (count) each
+    size_t updates;                      // made so far: Adam's t
+    struct memory *memory;
+};
+
+/* 0 or -ENOMEM. `model` and `owned` must outlive the optimizer. */
+int optimizer_init(struct optimizer *optimizer, const struct options *options,
+                   const struct model *model, const struct slice *owned, size_t owned_count,
+                   struct memory *memory);
+void optimizer_release(struct optimizer *optimizer); // accepts a zeroed struct
+
+/* What differs from update to update. */
+struct rate {
+    float lr;
+    float clip; // every gradient element is multiplied by this; 1: not clipped
+};
+
+/* param -= ... for every owned element; param and grad are whole slabs (model.count). */
+void optimizer_step(struct optimizer *optimizer, float *param, const float *grad, struct rate rate);
+
+/* "momentum", or "adam_m", "adam_v". state < optimizer.states. */
+const char *optimizer_state_name(const struct optimizer *optimizer, size_t state);
+
+#endif

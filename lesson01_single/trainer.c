@@ -1,0 +1,130 @@
+/* trainer: the gradient of one step, and the loss of a whole data set. See the header. */
+#include "lesson01_single/trainer.h"
+#include "lesson01_single/loss.h"
+
+#include <errno.h>
+#include <string.h>
+
+static size_t rows_of(const struct trainer *trainer)
+{
+    return trainer->activations.capacity;
+}
+
+static size_t outputs_of(const struct trainer *trainer)
+{
+    return trainer->model->widths[trainer->model->layers];
+}
+
+int trainer_init(struct trainer *trainer, const struct trainer *like, size_t rows,
+                 struct memory *memory)
+{
+    *trainer = *like;
+    trainer->memory = memory;
+    int error = activations_init(&trainer->activations, trainer->model, rows, memory);
+    if (error)
+        return error;
+    size_t outputs = outputs_of(trainer);
+    trainer->labels = (int32_t *)memory_floats(memory, MEMORY_BUFFERS, rows);
+    trainer->targets = memory_floats(memory, MEMORY_BUFFERS, rows * outputs);
+    if (trainer->labels && trainer->targets)
+        return 0;
+    trainer_release(trainer);
+    return -ENOMEM;
+}
+
+void trainer_release(struct trainer *trainer)
+{
+    if (trainer->memory) {
+        size_t rows = rows_of(trainer), outputs = outputs_of(trainer);
+        memory_return(trainer->memory, MEMORY_BUFFERS, (float *)trainer->labels, rows);
+        memory_return(trainer->memory, MEMORY_BUFFERS, trainer->targets, rows * outputs);
+        activations_release(&trainer->activations, trainer->model, trainer->memory);
+    }
+    *trainer = (struct trainer){0};
+}
+
+static void copy_row(float *to, const float *from, size_t row, size_t index, size_t width)
+{
+    memcpy(to + row * width, from + index * width, width * sizeof *to);
+}
+
+/* Copies sample `index` to where row `row` of the micro-batch at hand is read, its input into a[0].
+ */
+static void gather(struct trainer *trainer, const struct dataset *dataset, size_t row, size_t index)
+{
+    copy_row(trainer->activations.a[0], dataset->features, row, index, dataset->width);
+    if (dataset->labels)
+        trainer->labels[row] = dataset->labels[index];
+    else
+        copy_row(trainer->targets, dataset->targets, row, index, dataset->outputs);
+}
+
+/* The summed loss of the rows at hand; their outputs become gradients, each times weight. */
+static double loss_of_rows(struct trainer *trainer, const struct dataset *dataset, size_t rows,
+                           float weight)
+{
+    struct loss_shape shape = {.rows = rows, .outputs = dataset->outputs};
+    float *output = trainer->activations.a[trainer->model->layers];
+    if (dataset->labels)
+        return loss_cross_entropy(output, trainer->labels, weight, shape);
+    return loss_squared_error(output, trainer->targets, weight, shape);
+}
+
+/* Some of a micro-batch's samples: forward, loss, backward. */
+static void train_rows(struct trainer *trainer, const uint32_t *index, size_t rows, float weight,
+                       const struct model_listener *listener)
+{
+    for (size_t row = 0; row < rows; row++)
+        gather(trainer, trainer->dataset, row, index[row]);
+    model_forward(trainer->model, trainer->param, &trainer->activations, rows);
+    trainer->loss += loss_of_rows(trainer, trainer->dataset, rows, weight);
+    trainer->samples += rows;
+    model_backward(trainer->model, trainer->param, &trainer->activations, rows, trainer->grad,
+                   listener);
+}
+
+void trainer_gradient(struct trainer *trainer, const struct step *step)
+{
+    static const struct model_listener nobody = {0};
+    const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
+    size_t batches = sampler_micro_batches(trainer->sampler, step);
+    float weight = 1.0f / (float)step->samples.count;
+    memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
+    trainer->loss = 0;
+    trainer->samples = 0;
+    for (size_t m = 0; m < batches; m++) {
+        struct slice share =
+            sampler_share(trainer->sampler, step, m, trainer->world, trainer->rank);
+        bool last = m + 1 == batches; // only now is a tensor's gradient final
+        train_rows(trainer, order + share.begin, share.count, weight,
+                   last ? &trainer->listener : &nobody);
+    }
+}
+
+static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset,
+                          struct slice samples, struct totals *totals)
+{
+    struct loss_shape shape = {.rows = samples.count, .outputs = dataset->outputs};
+    for (size_t row = 0; row < samples.count; row++)
+        gather(trainer, dataset, row, samples.begin + row);
+    model_forward(trainer->model, trainer->param, &trainer->activations, samples.count);
+    if (dataset->labels)
+        totals->correct +=
+            loss_correct(trainer->activations.a[trainer->model->layers], trainer->labels, shape);
+    totals->loss += loss_of_rows(trainer, dataset, samples.count, 1);
+    totals->samples += samples.count;
+}
+
+struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *dataset,
+                               struct slice samples)
+{
+    struct totals totals = {0};
+    for (size_t done = 0; done < samples.count;) {
+        size_t left = samples.count - done,
+               rows = left < rows_of(trainer) ? left : rows_of(trainer);
+        struct slice part = {.begin = samples.begin + done, .count = rows};
+        evaluate_rows(trainer, dataset, part, &totals);
+        done += rows;
+    }
+    return totals;
+}

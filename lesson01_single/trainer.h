@@ -1,0 +1,52 @@
+/*
+ * trainer: the gradient of one step, and the loss of a whole data set.
+ *
+ * A step's gradient is the sum over its micro-batches; of each the trainer takes its rank's share.
+ * Every sample is weighted by 1 / (samples of the step over all ranks) before it is summed, so that
+ * the sum of all ranks' gradients is the gradient of the mean loss, even shares or not.
+ *
+ * Alone (rank 0 of 1) the share is the whole, and the gradient is complete when the call returns.
+ */
+#ifndef LESSON01_TRAINER_H
+#define LESSON01_TRAINER_H
+
+#include "common/dataset.h"
+#include "common/sampler.h"
+#include "lesson01_single/model.h"
+
+#include <stddef.h>
+
+struct trainer {
+    const struct model *model;
+    const struct dataset *dataset;
+    struct sampler *sampler;
+    size_t rank, world;
+    float *param, *grad; // slabs (model.count), the caller's
+    struct activations activations;
+    int32_t *labels;                // (rows) of the micro-batch at hand
+    float *targets;                 // (rows, outputs)
+    struct model_listener listener; // told of each tensor in the last micro-batch only
+    double loss;                    // of the last step: this rank's samples' losses, summed
+    size_t samples;                 // of the last step: this rank's share
+    struct memory *memory;
+};
+
+/* Copies `like`, whose first six fields and listener are set, and takes room for micro-batches of
+ * up to `rows` samples. 0 or -ENOMEM. */
+int trainer_init(struct trainer *trainer, const struct trainer *like, size_t rows,
+                 struct memory *memory);
+void trainer_release(struct trainer *trainer); // accepts a zeroed struct
+
+/* grad = this rank's part of the step's gradient. Sets loss and samples. */
+void trainer_gradient(struct trainer *trainer, const struct step *step);
+
+/* Over some samples of any data set of the model's shape. */
+struct totals {
+    double loss;    // summed over samples
+    size_t correct; // classification only
+    size_t samples;
+};
+struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *dataset,
+                               struct slice samples);
+
+#endif
