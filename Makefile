@@ -7,6 +7,8 @@ PACKAGES = openblas libuv zlib jansson
 CFLAGS ?= $(OPTIMIZE) -g
 # -ffp-contract=off: a * b + c is rounded twice everywhere, so that equal orders give equal bits.
 ALL_CFLAGS = -std=gnu11 -ffp-contract=off -fno-strict-aliasing -I. -MMD -MP $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(PACKAGES))
+# Where the digits are, for programs that stand elsewhere than in this tree.
+ALL_CFLAGS += -DSOURCE_DIR='"$(CURDIR)"'
 LIBS = $(shell pkg-config --libs $(PACKAGES)) -lm -pthread
 
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
