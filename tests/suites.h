@@ -10,6 +10,7 @@ Suite *options_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
+Suite *dataset_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -23,6 +24,7 @@ static const struct suite_entry suites[] = {
     {"environment", environment_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
+    {"dataset", dataset_suite},
     {NULL, NULL},
 };
 

@@ -1,0 +1,56 @@
+/* folder: a temporary directory of a test. See the header. */
+#include "tests/folder.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+void folder_open(struct folder *folder)
+{
+    const char *root = getenv("TMPDIR");
+    snprintf(folder->path, sizeof folder->path, "%s/staircase-XXXXXX", root ? root : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder->path));
+}
+
+/* Removes what is in the directory `path` of `parent`, and it. */
+static void remove_tree(int parent, const char *path)
+{
+    DIR *directory = fdopendir(openat(parent, path, O_RDONLY | O_DIRECTORY));
+    ck_assert_ptr_nonnull(directory);
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        const char *name = entry->d_name;
+        bool itself = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+        if (!itself && unlinkat(dirfd(directory), name, 0) < 0)
+            remove_tree(dirfd(directory), name);
+    }
+    closedir(directory);
+    ck_assert_int_eq(unlinkat(parent, path, AT_REMOVEDIR), 0);
+}
+
+void folder_close(struct folder *folder)
+{
+    remove_tree(AT_FDCWD, folder->path);
+}
+
+const char *folder_path(const struct folder *folder, const char *name, char path[512])
+{
+    snprintf(path, 512, "%s/%s", folder->path, name);
+    return path;
+}
+
+const char *folder_write(const struct folder *folder, const char *name, const void *data,
+                         size_t bytes, bool packed, char path[512])
+{
+    folder_path(folder, name, path);
+    gzFile file = gzopen(path, packed ? "wb" : "wbT"); // T: as it is
+    ck_assert_ptr_nonnull(file);
+    if (bytes > 0)
+        ck_assert_int_eq(gzwrite(file, data, (unsigned)bytes), (int)bytes);
+    ck_assert_int_eq(gzclose(file), Z_OK);
+    return path;
+}

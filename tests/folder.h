@@ -1,0 +1,25 @@
+/* folder: a temporary directory of a test, with files written into it, gone afterwards. */
+#ifndef TESTS_FOLDER_H
+#define TESTS_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct folder {
+    char path[256];
+};
+
+/* A fresh directory under $TMPDIR or /tmp. */
+void folder_open(struct folder *folder);
+
+/* Removes it with the files in it. */
+void folder_close(struct folder *folder);
+
+/* The path of a file in it; `path` has 512 bytes. Returns path. */
+const char *folder_path(const struct folder *folder, const char *name, char path[512]);
+
+/* Writes a file, plain or packed by gzip. Returns path. */
+const char *folder_write(const struct folder *folder, const char *name, const void *data,
+                         size_t bytes, bool packed, char path[512]);
+
+#endif
