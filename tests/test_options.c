@@ -118,6 +118,7 @@ static const struct {
     {1, "--metrics --quiet", "--metrics: expected FILE, found no value"},
     {1, "--quiet=yes", "--quiet takes no value"},
     {1, "--batch 0", "found '0'"},
+    {1, "--batch 1000000001", "found '1000000001'"},
     {1, "--batch -1", "found '-1'"},
     {1, "--batch +1", "found '+1'"},
     {1, "--batch 1e3", "found '1e3'"},
