@@ -7,6 +7,7 @@
 Suite *slice_suite(void);
 Suite *rng_suite(void);
 Suite *options_suite(void);
+Suite *metrics_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
@@ -21,6 +22,7 @@ static const struct suite_entry suites[] = {
     {"slice", slice_suite},
     {"rng", rng_suite},
     {"options", options_suite},
+    {"metrics", metrics_suite},
     {"environment", environment_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},

@@ -1,0 +1,180 @@
+/* metrics: a run's numbers as JSON lines. See the header. */
+#include "common/metrics.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* With rank 3: m.jsonl -> m.rank-3.jsonl, a.b/m -> a.b/m.rank-3, .m -> .m.rank-3 */
+static int name_file(char path[METRICS_PATH_BYTES], const char *given, int rank, int world)
+{
+    const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
+    const char *dot = strrchr(name, '.');
+    size_t stem = dot && dot != name ? (size_t)(dot - given) : strlen(given);
+    int length = world > 1 ? snprintf(path, METRICS_PATH_BYTES, "%.*s.rank-%d%s", (int)stem, given,
+                                      rank, given + stem)
+                           : snprintf(path, METRICS_PATH_BYTES, "%s", given);
+    return length < METRICS_PATH_BYTES ? 0 : -ENAMETOOLONG;
+}
+
+int metrics_open(struct metrics *metrics, const char *path, int rank, int world, struct fail *fail)
+{
+    metrics->file = NULL;
+    if (!path)
+        return 0;
+    if (strlen(path) >= METRICS_PATH_BYTES || name_file(metrics->path, path, rank, world) != 0)
+        return fail_set(fail, -ENAMETOOLONG,
+                        "--metrics: the path is longer than %d bytes: %.60s...",
+                        METRICS_PATH_BYTES - 1, path);
+    metrics->file = fopen(metrics->path, "we");
+    if (!metrics->file) {
+        int error = errno;
+        return fail_set(fail, -error, "--metrics: cannot write '%s': %s", metrics->path,
+                        strerror(error));
+    }
+    setvbuf(metrics->file, metrics->buffer, _IOFBF, sizeof metrics->buffer);
+    return 0;
+}
+
+struct line {
+    char text[METRICS_LINE_BYTES];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length =
+        vsnprintf(line->text + line->length, sizeof line->text - line->length, format, arguments);
+    va_end(arguments);
+    line->length += (size_t)length;
+    assert(line->length < sizeof line->text);
+}
+
+static void begin(struct line *line, const char *event)
+{
+    line->length = 0;
+    add(line, "{\"event\":\"%s\"", event);
+}
+
+static void add_whole(struct line *line, const char *key, size_t value)
+{
+    add(line, ",\"%s\":%zu", key, value);
+}
+
+/* Whatever the locale puts between the digits becomes a point. */
+static void plain_point(char *number)
+{
+    char *to = number;
+    for (const char *from = number; *from; from++) {
+        if (strchr("0123456789+-e", *from))
+            *to++ = *from;
+        else if (to == number || to[-1] != '.')
+            *to++ = '.';
+    }
+    *to = '\0';
+}
+
+static void add_real(struct line *line, const char *key, double value)
+{
+    char number[48] = "null";
+    for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, value);
+        if (strtod(number, NULL) == value)
+            break;
+    }
+    if (isfinite(value))
+        plain_point(number);
+    add(line, ",\"%s\":%s", key, number);
+}
+
+static int refuse(const struct metrics *metrics, int error, struct fail *fail)
+{
+    return fail_set(fail, -error, "--metrics: writing '%s' failed: %s", metrics->path,
+                    strerror(error));
+}
+
+static int finish(struct metrics *metrics, struct line *line, struct fail *fail)
+{
+    add(line, "}\n");
+    errno = EIO; // in case the library sets none
+    if (fwrite(line->text, 1, line->length, metrics->file) != line->length)
+        return refuse(metrics, errno, fail);
+    if (fflush(metrics->file) != 0)
+        return refuse(metrics, errno, fail);
+    return 0;
+}
+
+int metrics_step(struct metrics *metrics, const struct metrics_step *step, struct fail *fail)
+{
+    struct line line;
+    if (!metrics->file)
+        return 0;
+    begin(&line, "step");
+    add_whole(&line, "step", step->step);
+    add_whole(&line, "epoch", step->epoch);
+    add_real(&line, "lr", step->lr);
+    add_real(&line, "loss", step->loss);
+    add_real(&line, "loss_local", step->loss_local);
+    add_whole(&line, "samples", step->samples);
+    add_real(&line, "grad_norm", step->grad_norm);
+    add_real(&line, "seconds", step->seconds);
+    add_real(&line, "compute_seconds", step->compute_seconds);
+    add_real(&line, "comm_seconds", step->comm_seconds);
+    add_real(&line, "exposed_seconds", step->exposed_seconds);
+    add_whole(&line, "bytes_sent", step->bytes_sent);
+    return finish(metrics, &line, fail);
+}
+
+int metrics_epoch(struct metrics *metrics, const struct metrics_epoch *epoch, struct fail *fail)
+{
+    struct line line;
+    if (!metrics->file)
+        return 0;
+    begin(&line, "epoch");
+    add_whole(&line, "epoch", epoch->epoch);
+    add_whole(&line, "step", epoch->step);
+    add_real(&line, "train_loss", epoch->train_loss);
+    add_real(&line, "test_loss", epoch->test_loss);
+    add_real(&line, "test_accuracy", epoch->test_accuracy);
+    add_real(&line, "samples_per_second", epoch->samples_per_second);
+    return finish(metrics, &line, fail);
+}
+
+int metrics_summary(struct metrics *metrics, const struct metrics_summary *summary,
+                    struct fail *fail)
+{
+    struct line line;
+    if (!metrics->file)
+        return 0;
+    begin(&line, "summary");
+    add_whole(&line, "lesson", (size_t)summary->lesson);
+    add_whole(&line, "rank", (size_t)summary->rank);
+    add_whole(&line, "world", (size_t)summary->world);
+    add_whole(&line, "steps", summary->steps);
+    add_whole(&line, "epochs", summary->epochs);
+    add_whole(&line, "samples", summary->samples);
+    add_real(&line, "seconds", summary->seconds);
+    add_real(&line, "samples_per_second", summary->samples_per_second);
+    add_real(&line, "train_loss", summary->train_loss);
+    add_real(&line, "test_loss", summary->test_loss);
+    add_real(&line, "test_accuracy", summary->test_accuracy);
+    add_whole(&line, "bytes_sent", summary->bytes_sent);
+    add_whole(&line, "comparisons", summary->comparisons);
+    add_whole(&line, "failed", summary->failed);
+    return finish(metrics, &line, fail);
+}
+
+int metrics_close(struct metrics *metrics, struct fail *fail)
+{
+    FILE *file = metrics->file;
+    metrics->file = NULL;
+    if (!file)
+        return 0;
+    errno = EIO;
+    return fclose(file) == 0 ? 0 : refuse(metrics, errno, fail);
+}

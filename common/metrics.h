@@ -1,0 +1,66 @@
+/*
+ * metrics: a run's numbers as JSON lines, one object per update, per epoch, and one for the run.
+ *
+ * Every line is written whole and at once, so that a killed run leaves whole lines. Numbers are the
+ * shortest decimals that read back as the same double; one that is not finite is null, for JSON
+ * has no word for it. A line never allocates.
+ */
+#ifndef COMMON_METRICS_H
+#define COMMON_METRICS_H
+
+#include "common/fail.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { METRICS_PATH_BYTES = 4096, METRICS_LINE_BYTES = 1024 };
+
+struct metrics {
+    FILE *file; // NULL: off, every call does nothing
+    char path[METRICS_PATH_BYTES];
+    char buffer[2 * METRICS_LINE_BYTES]; // stdio's, which would allocate its own
+};
+
+struct metrics_step {
+    size_t step, epoch;
+    double lr;
+    double loss;       // mean over the update's samples of all ranks
+    double loss_local; // over this rank's
+    size_t samples;    // of all ranks
+    double grad_norm;  // of the reduced gradient, before clipping
+    double seconds;    // the whole update
+    double compute_seconds, comm_seconds;
+    double exposed_seconds; // communication that nothing was computed behind
+    size_t bytes_sent;      // by this rank, in this update
+};
+
+struct metrics_epoch {
+    size_t epoch, step; // step: updates done so far
+    double train_loss, test_loss;
+    double test_accuracy; // 0..1; NAN for regression
+    double samples_per_second;
+};
+
+struct metrics_summary {
+    int lesson, rank, world;
+    size_t steps, epochs, samples;
+    double seconds, samples_per_second;
+    double train_loss, test_loss, test_accuracy;
+    size_t bytes_sent;
+    size_t comparisons, failed; // of the verification
+};
+
+/* Opens and empties `path`; with a world above 1, path with ".rank-R" before its extension. NULL:
+ * off. 0, or a negative error naming the file. */
+int metrics_open(struct metrics *metrics, const char *path, int rank, int world, struct fail *fail);
+
+/* 0, or a negative error naming the file: a full disk is told at the line it cost. */
+int metrics_step(struct metrics *metrics, const struct metrics_step *step, struct fail *fail);
+int metrics_epoch(struct metrics *metrics, const struct metrics_epoch *epoch, struct fail *fail);
+int metrics_summary(struct metrics *metrics, const struct metrics_summary *summary,
+                    struct fail *fail);
+
+/* Ends in a closed one, which is off; accepts one. 0, or a negative error naming the file. */
+int metrics_close(struct metrics *metrics, struct fail *fail);
+
+#endif
