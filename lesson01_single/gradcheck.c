@@ -1,0 +1,108 @@
+/* gradcheck: is backward's gradient the slope of the loss? See the header. */
+#include "lesson01_single/gradcheck.h"
+#include "common/rng.h"
+
+#include <errno.h>
+#include <math.h>
+
+static const double H = 1e-5;   // leaves 11 of a double's 16 digits to the difference
+static const double WORK = 4e8; // multiplications a check may cost
+static const double DOUBLE_EPSILON = 0x1p-52;
+enum { ELEMENTS_MOST = 64, LOSSES_PER_ELEMENT = 4 };
+
+int gradcheck_init(struct gradcheck *check, const struct model *model, struct memory *memory)
+{
+    *check = (struct gradcheck){0};
+    return bound_init(&check->bound, model, memory);
+}
+
+void gradcheck_release(struct gradcheck *check)
+{
+    bound_release(&check->bound);
+}
+
+/* Which ReLUs let the last sample through, folded into a number. */
+static uint64_t pattern_of(const struct reference *reference, uint64_t pattern)
+{
+    for (size_t layer = 1; layer < reference->model->layers; layer++)
+        for (size_t i = 0; i < reference->model->widths[layer]; i++)
+            pattern = pattern * 0x100000001b3 + (reference->z[layer][i] > 0);
+    return pattern;
+}
+
+struct slope {
+    struct reference *reference;
+    struct trainer *trainer;
+    const struct step *step;
+    size_t element;
+};
+
+/* The step's mean loss with one parameter moved by h. */
+static double loss_at(const struct slope *slope, double h, uint64_t *pattern)
+{
+    struct reference *reference = slope->reference;
+    const uint32_t *order = sampler_order(slope->trainer->sampler, slope->step->epoch);
+    double kept = reference->param[slope->element], sum = 0;
+    reference->param[slope->element] = kept + h;
+    *pattern = 0;
+    for (size_t i = 0; i < slope->step->samples.count; i++) {
+        size_t index = order[slope->step->samples.begin + i];
+        sum += reference_loss(reference, slope->trainer->dataset, index);
+        *pattern = pattern_of(reference, *pattern);
+    }
+    reference->param[slope->element] = kept;
+    return sum / (double)slope->step->samples.count;
+}
+
+/* The slope and a bound on its own error; false where a kink lies between the points. */
+static bool measure(const struct slope *slope, double *value, double *error)
+{
+    uint64_t pattern[LOSSES_PER_ELEMENT];
+    double far = loss_at(slope, 2 * H, &pattern[0]) - loss_at(slope, -2 * H, &pattern[1]);
+    double up = loss_at(slope, H, &pattern[2]), down = loss_at(slope, -H, &pattern[3]);
+    *value = (up - down) / (2 * H);
+    *error = fabs(*value - far / (4 * H)) +
+             (double)slope->step->samples.count * DOUBLE_EPSILON * (fabs(up) + fabs(down)) / H;
+    return pattern[0] == pattern[1] && pattern[1] == pattern[2] && pattern[2] == pattern[3];
+}
+
+static void check_element(struct gradcheck *check, const struct slope *slope)
+{
+    double value, error;
+    if (!measure(slope, &value, &error)) {
+        check->kinks++;
+        return;
+    }
+    /* The slope is handed over as a float: half a unit of its last place. */
+    float expected = (float)value;
+    double bound = check->bound.bound[slope->element] + error + fabs(value) * 0x1p-24;
+    compare_bounded(&check->compare, &slope->trainer->grad[slope->element], &expected, &bound, 1);
+}
+
+static size_t elements_for(const struct model *model, const struct step *step)
+{
+    double one = (double)model->count * (double)step->samples.count * LOSSES_PER_ELEMENT;
+    size_t affordable = (size_t)(WORK / one), least = 2 * model->tensor_count;
+    size_t elements = affordable < ELEMENTS_MOST ? affordable : ELEMENTS_MOST;
+    return elements > least ? elements : least;
+}
+
+void gradcheck_step(struct gradcheck *check, struct trainer *trainer, const struct step *step)
+{
+    const struct model *model = trainer->model;
+    struct rng rng = {.seed = step->index, .stream = RNG_GRADCHECK};
+    size_t elements = elements_for(model, step);
+    check->compare = (struct compare){0};
+    check->kinks = 0;
+    bound_step(&check->bound, trainer, step);
+    for (size_t i = 0; i < elements; i++) {
+        const struct tensor *tensor = &model->tensors[i % model->tensor_count];
+        struct slope slope = {
+            .reference = &check->bound.reference,
+            .trainer = trainer,
+            .step = step,
+            .element = tensor->slice.begin + rng_bits(&rng, i) % tensor->slice.count,
+        };
+        check_element(check, &slope);
+    }
+}
