@@ -12,6 +12,7 @@ Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
 Suite *dataset_suite(void);
+Suite *sampler_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -27,6 +28,7 @@ static const struct suite_entry suites[] = {
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
     {"dataset", dataset_suite},
+    {"sampler", sampler_suite},
     {NULL, NULL},
 };
 
