@@ -13,6 +13,7 @@ Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
 Suite *dataset_suite(void);
 Suite *sampler_suite(void);
+Suite *locate_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -29,6 +30,7 @@ static const struct suite_entry suites[] = {
     {"tensorfile", tensorfile_suite},
     {"dataset", dataset_suite},
     {"sampler", sampler_suite},
+    {"locate", locate_suite},
     {NULL, NULL},
 };
 
