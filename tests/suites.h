@@ -8,6 +8,7 @@ Suite *slice_suite(void);
 Suite *rng_suite(void);
 Suite *options_suite(void);
 Suite *metrics_suite(void);
+Suite *progress_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
@@ -25,6 +26,7 @@ static const struct suite_entry suites[] = {
     {"rng", rng_suite},
     {"options", options_suite},
     {"metrics", metrics_suite},
+    {"progress", progress_suite},
     {"environment", environment_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
