@@ -9,6 +9,7 @@ Suite *rng_suite(void);
 Suite *options_suite(void);
 Suite *metrics_suite(void);
 Suite *progress_suite(void);
+Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
@@ -27,6 +28,7 @@ static const struct suite_entry suites[] = {
     {"options", options_suite},
     {"metrics", metrics_suite},
     {"progress", progress_suite},
+    {"proof", proof_suite},
     {"environment", environment_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
