@@ -1,44 +1,164 @@
-# From SGD to ZeRO: four lessons, one staircase.
+# From SGD to ZeRO: four lessons, one staircase. `make help` lists the targets.
+#
+# What you may set, as in `make BUILD=/tmp/b CC=clang CFLAGS="-O0 -g"`. V=1 shows the commands.
 BUILD ?= build
-CC ?= cc
-OPTIMIZE ?= -O3
-WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-PACKAGES = openblas libuv zlib jansson
-CFLAGS ?= $(OPTIMIZE) -g
-# -ffp-contract=off: a * b + c is rounded twice everywhere, so that equal orders give equal bits.
-ALL_CFLAGS = -std=gnu11 -ffp-contract=off -fno-strict-aliasing -I. -MMD -MP $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(PACKAGES))
-# Where the digits are, for programs that stand elsewhere than in this tree.
-ALL_CFLAGS += -DSOURCE_DIR='"$(CURDIR)"'
-LIBS = $(shell pkg-config --libs $(PACKAGES)) -lm -pthread
+CFLAGS ?= -O3 -g
+# For lesson01 .. lesson04: how many ranks, and the program's flags. For test: which suites.
+NP ?= 4
+ARGS ?=
+SUITE ?=
 
+# A library is found by pkg-config (PKG_CONFIG_PATH is honoured), unless its flags are given here.
+# Homebrew keeps two of them off the usual path.
+PKG_CONFIG ?= pkg-config
+ifeq ($(shell uname -s),Darwin)
+export PKG_CONFIG_PATH := $(PKG_CONFIG_PATH):$(shell brew --prefix openblas)/lib/pkgconfig:$(shell brew --prefix zlib)/lib/pkgconfig
+endif
+found = $(shell PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)' $(PKG_CONFIG) $(1) 2>/dev/null)
+OPENBLAS_CFLAGS ?= $(call found,--cflags openblas)
+OPENBLAS_LIBS   ?= $(call found,--libs openblas)
+LIBUV_CFLAGS    ?= $(call found,--cflags libuv)
+LIBUV_LIBS      ?= $(call found,--libs libuv)
+ZLIB_CFLAGS     ?= $(call found,--cflags zlib)
+ZLIB_LIBS       ?= $(call found,--libs zlib)
+JANSSON_CFLAGS  ?= $(call found,--cflags jansson)
+JANSSON_LIBS    ?= $(call found,--libs jansson)
+CHECK_CFLAGS    ?= $(call found,--cflags check)
+CHECK_LIBS      ?= $(call found,--libs check)
+
+# -ffp-contract=off: a * b + c is rounded twice everywhere, so that equal orders give equal bits.
+# Warnings are errors in CI only: a newer compiler's new warning stops no student.
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+       $(if $(CI),-Werror)
+
+INCLUDE := $(OPENBLAS_CFLAGS) $(LIBUV_CFLAGS) $(ZLIB_CFLAGS) $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+LIBS := $(OPENBLAS_LIBS) $(LIBUV_LIBS) $(ZLIB_LIBS) $(JANSSON_LIBS) -lm -pthread
+# SOURCE_DIR: where the digits are, for programs that stand elsewhere than in this tree.
+FLAGS = -std=gnu11 -ffp-contract=off -fno-strict-aliasing -pthread -I. $(WARN) $(INCLUDE) -DSOURCE_DIR='"$(CURDIR)"' \
+        $(CPPFLAGS) $(CFLAGS)
+QUIETLY = @$(if $(V),set -x;,echo '  $@';)
+
+# What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
 MAINS = common/launch.c common/verify.c $(LESSONS:%=%/main.c)
 PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) launch verify)
-LIBRARY = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS),$(wildcard common/*.c lesson0*/*.c)))
-TESTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
+SOURCES := $(wildcard common/*.c lesson0*/*.c tests/*.c)
+OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)
+TESTS = $(filter $(BUILD)/tests/%,$(OBJECTS))
+LIBRARY = $(filter-out $(TESTS) $(MAINS:%.c=$(BUILD)/%.o),$(OBJECTS))
 
-all: $(PROGRAMS)
+# What must be installed: to build, to test, to lint.
+TO_BUILD = compiler pkg-config openblas libuv zlib jansson
+TO_TEST = $(TO_BUILD) check
+TO_LINT = $(TO_TEST) clang clang-format clang-tidy shellcheck
+TESTING = $(filter test $(BUILD)/check,$(MAKECMDGOALS))
 
-$(BUILD)/%.o: %.c
+JOBS := $(shell getconf _NPROCESSORS_ONLN)
+# Make itself once more, after what was missing has come: with as many jobs as there are cores, unless told.
+AGAIN = @+$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+
+all: $(PROGRAMS) ## build every program
+
+# --- the lessons ---
+
+lesson01: $(BUILD)/lesson01_single ## SGD in one process (ARGS="--epochs 5"; --help shows all)
+	$< $(ARGS)
+
+lesson02: $(BUILD)/lesson02_allreduce ## a ring all-reduce, by hand (NP=4 ranks, ARGS as above)
+lesson03: $(BUILD)/lesson03_ddp ## buckets, sent while backward still runs (NP, ARGS)
+lesson04: $(BUILD)/lesson04_zero ## the optimizer's state, sharded (NP, ARGS)
+lesson02 lesson03 lesson04: $(BUILD)/launch
+	$(BUILD)/launch -n $(NP) $(filter $(BUILD)/$@%,$^) $(ARGS)
+
+demo: ## install, build, run all four lessons on digits with 4 ranks, and sum up
+	@sh common/install.sh install $(TO_BUILD)
+	$(AGAIN) all
+	@sh common/demo.sh $(BUILD)
+
+bench: $(BUILD)/lesson01_single $(BUILD)/lesson02_allreduce $(BUILD)/launch ## measure this machine
+	$(BUILD)/lesson01_single --bench
+	$(BUILD)/launch -n 2 $(BUILD)/lesson02_allreduce --bench
+
+diffs: ## what each lesson adds: its main.c against the one before
+	@diff -u lesson01_single/main.c lesson02_allreduce/main.c || [ $$? = 1 ]
+	@diff -u lesson02_allreduce/main.c lesson03_ddp/main.c || [ $$? = 1 ]
+	@diff -u lesson03_ddp/main.c lesson04_zero/main.c || [ $$? = 1 ]
+
+data: ## install Fashion-MNIST, for ARGS="--data fashion-mnist"
+	@sh common/install.sh install fashion-mnist
+
+# --- the tests ---
+
+check: ## install, build, run the whole test suite
+	@sh common/install.sh install $(TO_TEST)
+	$(AGAIN) $(BUILD)/check
+	@sh common/check.sh plain $(BUILD)
+
+test: $(BUILD)/check ## run some suites, or all (SUITE="ring comm")
+	@sh common/check.sh plain $(BUILD) $(SUITE)
+
+sanitize: ## the suite under ASan, LeakSanitizer and UBSan, then under TSan
+	@sh common/install.sh install $(TO_TEST)
+	$(AGAIN) BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fsanitize=address,undefined" $(BUILD)/asan/check
+	@sh common/check.sh sanitize $(BUILD)/asan $(SUITE)
+	$(AGAIN) BUILD=$(BUILD)/tsan CFLAGS="-O1 -g -fsanitize=thread" $(BUILD)/tsan/check
+	@sh common/check.sh sanitize $(BUILD)/tsan $(SUITE)
+
+valgrind: ## memcheck on the suites of one process
+	@sh common/install.sh install $(TO_TEST) valgrind
+	$(AGAIN) $(BUILD)/check
+	@sh common/check.sh valgrind $(BUILD) $(SUITE)
+
+# --- the code ---
+
+lint: ## install the tools; format, clang-tidy, floors, headers alone, shape, scripts
+	@sh common/install.sh install $(TO_LINT)
+	@JOBS=$(JOBS) sh common/lint.sh $(FLAGS)
+
+floors: ## no include points up the stairs
+	@sh common/floors.sh
+
+format: ## lay every file out as .clang-format says
+	@sh common/install.sh install clang-format
+	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch])
+
+compdb: export COMMAND = $(CC) $(FLAGS)
+compdb: ## compile_commands.json, for editors
+	@sh common/compdb.sh $(SOURCES) > compile_commands.json
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+clean: ## remove what was built
+	rm -rf $(BUILD) compile_commands.json
+
+# --- how a file is made ---
+
+# Every object depends on this file. So nothing compiles before what is missing has been named, and
+# everything compiles anew when the compiler or its flags change.
+$(BUILD)/flags: export SETTINGS = $(CC) $(FLAGS) $(LDFLAGS) $(LIBS) $(CHECK_LIBS)
+$(BUILD)/flags: always
+	@sh common/install.sh name $(if $(TESTING),$(TO_TEST),$(TO_BUILD))
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c $< -o $@
+	@echo "$$SETTINGS" | cmp -s - $@ || echo "$$SETTINGS" > $@
+
+$(OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(QUIETLY) $(CC) $(FLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/staircase.a: $(LIBRARY)
-	@rm -f $@
-	ar rcs $@ $^
+	$(QUIETLY) rm -f $@; ar rcs $@ $^
 
 $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%/main.o $(BUILD)/staircase.a
-	$(CC) $(ALL_CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
+	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/common/%.o $(BUILD)/staircase.a
-	$(CC) $(ALL_CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
+	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a
-	$(CC) $(ALL_CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS) $(shell pkg-config --libs check)
+	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(OBJECTS:.o=.d)
 
-clean:
-	rm -rf $(BUILD)
-
-.PHONY: all clean
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench diffs data check test sanitize valgrind lint floors format \
+	compdb help clean always
