@@ -179,7 +179,7 @@ static int read_token(struct environment *e, struct fail *fail)
     const char *text = getenv("JOB_TOKEN");
     if (!text)
         return 0;
-    bool good = strlen(text) == 2 * ENVIRONMENT_TOKEN_BYTES;
+    bool good = strlen(text) == 2 * sizeof e->token;
     for (size_t i = 0; good && i < ENVIRONMENT_TOKEN_BYTES; i++) {
         int high = hexadecimal(text[2 * i]), low = hexadecimal(text[2 * i + 1]);
         good = high >= 0 && low >= 0;
