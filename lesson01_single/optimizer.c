@@ -126,6 +126,21 @@ void optimizer_step(struct optimizer *optimizer, float *param, const float *grad
     optimizer->updates++;
 }
 
+struct slice optimizer_part(const struct optimizer *optimizer, const struct tensor *tensor,
+                            size_t *state)
+{
+    size_t passed = 0;
+    for (size_t i = 0; i < optimizer->owned_count; i++) {
+        struct slice owned = optimizer->owned[i], part = slice_overlap(tensor->slice, owned);
+        *state = passed + (part.begin - owned.begin);
+        if (part.count > 0)
+            return part;
+        passed += owned.count;
+    }
+    *state = 0;
+    return (struct slice){.begin = tensor->slice.begin, .count = 0};
+}
+
 const char *optimizer_state_name(const struct optimizer *optimizer, size_t state)
 {
     static const char *const adam_names[] = {"adam_m", "adam_v"};

@@ -52,6 +52,11 @@ struct rate {
 /* param -= ... for every owned element; param and grad are whole slabs (model.count). */
 void optimizer_step(struct optimizer *optimizer, float *param, const float *grad, struct rate rate);
 
+/* The elements of a tensor that are owned (maybe none) and where their state begins. A tensor meets
+ * at most one owned slice. */
+struct slice optimizer_part(const struct optimizer *optimizer, const struct tensor *tensor,
+                            size_t *state);
+
 /* "momentum", or "adam_m", "adam_v". state < optimizer.states. */
 const char *optimizer_state_name(const struct optimizer *optimizer, size_t state);
 

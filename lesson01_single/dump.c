@@ -1,0 +1,130 @@
+/* dump: what a step computed, as a file. See the header for its layout. */
+#include "lesson01_single/dump.h"
+#include "common/tensorfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096 };
+
+static int make_directory(const char *path, struct fail *fail)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return 0;
+    return fail_set(fail, -errno, "--dump: cannot make the directory %s: %s", path,
+                    strerror(errno));
+}
+
+int dump_open(const struct dump *dump, struct fail *fail)
+{
+    char path[PATH_BYTES];
+    int error = make_directory(dump->options->dump, fail);
+    if (error)
+        return error;
+    snprintf(path, sizeof path, "%s/rank-%d", dump->options->dump, dump->rank);
+    return make_directory(path, fail);
+}
+
+/* One tensor of the file: an owned part of a gradient or a state, or a parameter. */
+struct piece {
+    char name[TENSORFILE_NAME_BYTES];
+    const struct tensor *tensor;
+    struct slice part;   // of the slab
+    const float *values; // (part.count)
+};
+
+enum { PIECES_MOST = MODEL_TENSORS_MOST * (2 + OPTIMIZER_STATES_MOST) };
+
+static void add_piece(struct piece *piece, const char *kind, const struct tensor *tensor,
+                      struct slice part, const float *values)
+{
+    snprintf(piece->name, sizeof piece->name, "%s.%s", kind, tensor->name);
+    piece->tensor = tensor;
+    piece->part = part;
+    piece->values = values;
+}
+
+static size_t collect(const struct dump *dump, struct piece *pieces)
+{
+    const struct optimizer *optimizer = dump->optimizer;
+    const struct model *model = optimizer->model;
+    size_t count = 0;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct tensor *tensor = &model->tensors[i];
+        size_t state;
+        struct slice own = optimizer_part(optimizer, tensor, &state), whole = tensor->slice;
+        add_piece(&pieces[count++], "grad", tensor, own, dump->grad + own.begin);
+        add_piece(&pieces[count++], "param", tensor, whole, dump->param + whole.begin);
+        for (size_t j = 0; j < optimizer->states; j++)
+            add_piece(&pieces[count++], optimizer_state_name(optimizer, j), tensor, own,
+                      optimizer->state[j] + state);
+    }
+    return count;
+}
+
+static int declare(struct tensorfile_writer *writer, const struct piece *piece, struct fail *fail)
+{
+    const struct tensor *tensor = piece->tensor;
+    if (piece->part.count == tensor->slice.count)
+        return tensorfile_declare(writer, piece->name, tensor->shape, tensor->dimensions, fail);
+    char key[TENSORFILE_NAME_BYTES + 8], offset[32];
+    snprintf(key, sizeof key, "%s.offset", piece->name);
+    snprintf(offset, sizeof offset, "%zu", piece->part.begin - tensor->slice.begin);
+    int error = tensorfile_meta(writer, key, offset, fail);
+    return error ? error : tensorfile_declare(writer, piece->name, &piece->part.count, 1, fail);
+}
+
+static int describe(struct tensorfile_writer *writer, const struct dump *dump, size_t step,
+                    const struct dump_loss *loss, struct fail *fail)
+{
+    const struct {
+        const char *key;
+        unsigned long long value;
+    } numbers[] = {
+        {"lesson", (unsigned long long)dump->options->lesson},
+        {"rank", (unsigned long long)dump->rank},
+        {"world", (unsigned long long)dump->world},
+        {"step", step},
+        {"seed", dump->options->seed},
+        {"samples", loss->samples},
+    };
+    char text[32];
+    int error = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !error; i++) {
+        snprintf(text, sizeof text, "%llu", numbers[i].value);
+        error = tensorfile_meta(writer, numbers[i].key, text, fail);
+    }
+    snprintf(text, sizeof text, "%.17g", loss->mean);
+    return error ? error : tensorfile_meta(writer, "loss", text, fail);
+}
+
+static int write_file(struct tensorfile_writer *writer, const char *path,
+                      const struct piece *pieces, size_t count, struct fail *fail)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++)
+        error = declare(writer, &pieces[i], fail);
+    if (!error)
+        error = tensorfile_begin(writer, path, fail);
+    for (size_t i = 0; i < count && !error; i++)
+        error = tensorfile_write(writer, pieces[i].values, pieces[i].part.count, fail);
+    return error ? error : tensorfile_commit(writer, fail);
+}
+
+int dump_step(const struct dump *dump, size_t step, const struct dump_loss *loss, struct fail *fail)
+{
+    char path[PATH_BYTES];
+    struct piece pieces[PIECES_MOST];
+    snprintf(path, sizeof path, "%s/rank-%d/step-%06zu.safetensors", dump->options->dump,
+             dump->rank, step);
+    struct tensorfile_writer *writer = tensorfile_new();
+    if (!writer)
+        return fail_set(fail, -ENOMEM, "no memory to write %s", path);
+    int error = describe(writer, dump, step, loss, fail);
+    if (!error)
+        error = write_file(writer, path, pieces, collect(dump, pieces), fail);
+    tensorfile_discard(writer);
+    return error;
+}
