@@ -1,7 +1,8 @@
 /* flag: reading one value as its row of the table says. See the header. */
 #include "common/flag.h"
 
-#include "common/number.h"
+#include "common/decimal.h"
+#include "common/whole.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ int flag_choice(const char *choices, const char *text)
 static bool read_whole(const struct flag *flag, const char *text, size_t *value)
 {
     uint64_t read;
-    if (!number_whole(text, &read) || read > SIZE_MAX)
+    if (!whole_read(text, &read) || read > SIZE_MAX)
         return false;
     if ((double)read < flag->least || (double)read > flag->most)
         return false;
@@ -93,7 +94,7 @@ static bool read_whole(const struct flag *flag, const char *text, size_t *value)
 static bool read_real(const struct flag *flag, const char *text, double *value)
 {
     double read;
-    if (!number_real(text, &read) || read < flag->least || read > flag->most)
+    if (!decimal_read(text, strlen(text), &read) || read < flag->least || read > flag->most)
         return false;
     *value = read;
     return true;
@@ -175,7 +176,8 @@ static bool store_init(struct options *options, const char *text)
     double value = 0;
     bool known = strcmp(text, "he") == 0;
     if (strncmp(text, constant, strlen(constant)) == 0)
-        known = number_real(text + strlen(constant), &value) && isfinite((float)value);
+        known = decimal_read(text + strlen(constant), length - strlen(constant), &value) &&
+                isfinite((float)value);
     else if (length > strlen(ending))
         known = known || strcmp(text + length - strlen(ending), ending) == 0;
     options->init = text;
