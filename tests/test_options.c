@@ -1,11 +1,11 @@
 /* The command line: every flag is read, and whatever is not right is refused by its name. */
 #include "common/flag.h"
 #include "common/options.h"
+#include "tests/comma_locale.h"
 #include "tests/suites.h"
 
 #include <check.h>
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,11 +205,9 @@ END_TEST
 
 START_TEST(a_decimal_comma_locale_changes_nothing)
 {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8"};
-    for (size_t i = 0; i < 4 && !setlocale(LC_NUMERIC, locales[i]); i++)
-        ; // without any of them installed, the plain one is tested
+    comma_locale_enter();
     struct options options = parsed(1, (char[]){"--lr 0.25"});
-    setlocale(LC_NUMERIC, "C");
+    comma_locale_leave();
     ck_assert_double_eq(options.lr, 0.25);
 }
 END_TEST
