@@ -13,6 +13,7 @@ Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
+Suite *csv_suite(void);
 Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
@@ -32,6 +33,7 @@ static const struct suite_entry suites[] = {
     {"environment", environment_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
+    {"csv", csv_suite},
     {"dataset", dataset_suite},
     {"sampler", sampler_suite},
     {"locate", locate_suite},
