@@ -14,6 +14,7 @@ Suite *environment_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
 Suite *csv_suite(void);
+Suite *idx_suite(void);
 Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
@@ -34,6 +35,7 @@ static const struct suite_entry suites[] = {
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
     {"csv", csv_suite},
+    {"idx", idx_suite},
     {"dataset", dataset_suite},
     {"sampler", sampler_suite},
     {"locate", locate_suite},
