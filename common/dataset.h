@@ -26,8 +26,17 @@ struct dataset {
     struct memory *memory;
 };
 
-/* Both halves of what --data, --test-data and --task ask for. Without a test set of its own, the
- * samples whose index mod 5 is 4 are the test set, the others the training set, each in file order.
+/* What --data, --test-data and --task ask for.
+ *
+ * Digits, synthetic, and an IDX folder with t10k files have a test part: as --data they give the
+ * other part, as --test-data this one. A CSV file, or a folder without t10k files, has none: all of
+ * it is used either way; without --test-data, the samples whose index mod 5 is 4 are for testing,
+ * and the others for training, each in file order. With fewer than five, test->count is 0.
+ *
+ * Digits and IDX are 10 classes (with --task regress: the label as a number), synthetic is numbers.
+ * The targets of a CSV file decide: whole numbers from 0 to 999, not all 0, are classes, as many as
+ * the largest + 1; others are one number to predict.
+ *
  * 0, or a negative error with the file, the line or index, what was expected and what was found;
  * nothing is left allocated then. Release both with dataset_release. */
 int dataset_load(struct dataset *train, struct dataset *test, const struct options *options,
