@@ -18,6 +18,7 @@ Suite *idx_suite(void);
 Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
+Suite *layer_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -39,6 +40,7 @@ static const struct suite_entry suites[] = {
     {"dataset", dataset_suite},
     {"sampler", sampler_suite},
     {"locate", locate_suite},
+    {"layer", layer_suite},
     {NULL, NULL},
 };
 
