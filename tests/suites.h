@@ -19,6 +19,7 @@ Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
 Suite *layer_suite(void);
+Suite *loss_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -41,6 +42,7 @@ static const struct suite_entry suites[] = {
     {"sampler", sampler_suite},
     {"locate", locate_suite},
     {"layer", layer_suite},
+    {"loss", loss_suite},
     {NULL, NULL},
 };
 
