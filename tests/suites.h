@@ -20,6 +20,7 @@ Suite *sampler_suite(void);
 Suite *locate_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
+Suite *norm_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -43,6 +44,7 @@ static const struct suite_entry suites[] = {
     {"locate", locate_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
+    {"norm", norm_suite},
     {NULL, NULL},
 };
 
