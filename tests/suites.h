@@ -21,6 +21,7 @@ Suite *locate_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
 Suite *norm_suite(void);
+Suite *schedule_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -45,6 +46,7 @@ static const struct suite_entry suites[] = {
     {"layer", layer_suite},
     {"loss", loss_suite},
     {"norm", norm_suite},
+    {"schedule", schedule_suite},
     {NULL, NULL},
 };
 
