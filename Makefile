@@ -43,9 +43,9 @@ LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
 MAINS = common/launch.c common/verify.c $(LESSONS:%=%/main.c)
 PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) launch verify)
 SOURCES := $(wildcard common/*.c lesson0*/*.c tests/*.c)
-OBJECTS = $(SOURCES:%.c=$(BUILD)/%.o)
-TESTS = $(filter $(BUILD)/tests/%,$(OBJECTS))
-LIBRARY = $(filter-out $(TESTS) $(MAINS:%.c=$(BUILD)/%.o),$(OBJECTS))
+OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
+TESTS = $(filter $(BUILD)/objects/tests/%,$(OBJECTS))
+LIBRARY = $(filter-out $(TESTS) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
 
 # What must be installed: to build, to test, to lint.
 TO_BUILD = compiler pkg-config openblas libuv zlib jansson
@@ -142,17 +142,17 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@echo "$$SETTINGS" | cmp -s - $@ || echo "$$SETTINGS" > $@
 
-$(OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
+$(OBJECTS): $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(QUIETLY) $(CC) $(FLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/staircase.a: $(LIBRARY)
 	$(QUIETLY) rm -f $@; ar rcs $@ $^
 
-$(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%/main.o $(BUILD)/staircase.a
+$(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircase.a
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-$(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/common/%.o $(BUILD)/staircase.a
+$(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a

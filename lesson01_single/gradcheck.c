@@ -106,3 +106,12 @@ void gradcheck_step(struct gradcheck *check, struct trainer *trainer, const stru
         check_element(check, &slope);
     }
 }
+
+int gradcheck_prove(struct gradcheck *check, struct run *run, const struct step *step)
+{
+    gradcheck_step(check, &run->trainer, step);
+    progress_clear(&run->progress);
+    proof_bounded(&run->proof, step->index, "gradient ~ slope of the loss, by central differences",
+                  &check->compare);
+    return run_judge(run, step);
+}

@@ -13,6 +13,7 @@
 
 #include "common/compare.h"
 #include "lesson01_single/bound.h"
+#include "lesson01_single/run.h"
 
 struct gradcheck {
     struct bound bound;
@@ -27,5 +28,8 @@ void gradcheck_release(struct gradcheck *check);
 /* Compares some elements of each tensor of trainer->grad, as many as a moment's time allows, drawn
  * by the step's number. The step must be the one the gradient is of, on one rank of one. */
 void gradcheck_step(struct gradcheck *check, struct trainer *trainer, const struct step *step);
+
+/* That, and the verification line. 0, or an error when the gradient is not the slope. */
+int gradcheck_prove(struct gradcheck *check, struct run *run, const struct step *step);
 
 #endif

@@ -1,5 +1,6 @@
 /* trainer: the gradient of one step, and the loss of a whole data set. See the header. */
 #include "lesson01_single/trainer.h"
+#include "common/clock.h"
 #include "lesson01_single/loss.h"
 
 #include <errno.h>
@@ -86,6 +87,7 @@ static void train_rows(struct trainer *trainer, const uint32_t *index, size_t ro
 void trainer_gradient(struct trainer *trainer, const struct step *step)
 {
     static const struct model_listener nobody = {0};
+    double began = clock_seconds();
     const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
     size_t batches = sampler_micro_batches(trainer->sampler, step);
     float weight = 1.0f / (float)step->samples.count;
@@ -99,6 +101,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
         train_rows(trainer, order + share.begin, share.count, weight,
                    last ? &trainer->listener : &nobody);
     }
+    trainer->seconds = clock_seconds() - began;
 }
 
 static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset,

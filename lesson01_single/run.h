@@ -1,0 +1,90 @@
+/*
+ * run: all that stands around the step and is the same in every lesson.
+ *
+ * A lesson's main.c shows the step itself; a run brings what the step needs (options, data, model,
+ * sampler, optimizer) and keeps what comes of it (loss, metrics, progress, dumps, checkpoints).
+ *
+ *     run_open    options, data, model, parameters: refuses bad input before anything is started
+ *     run_start   optimizer over the slices this rank owns, resumed state, output files
+ *     run_next    the next step, until there is none
+ *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN
+ *     run_rate    learning rate and clipping of this update
+ *     run_record  metrics, progress, dump, evaluation at an epoch's end, checkpoint
+ *     run_close   says how it ended; the program's exit code
+ *
+ * Several processes differ from one in a single point: how a few numbers of each rank reach all the
+ * others. That is `gather`, which lesson 1 leaves NULL.
+ */
+#ifndef LESSON01_RUN_H
+#define LESSON01_RUN_H
+
+#include "common/environment.h"
+#include "common/metrics.h"
+#include "common/options.h"
+#include "common/progress.h"
+#include "common/proof.h"
+#include "lesson01_single/optimizer.h"
+#include "lesson01_single/trainer.h"
+
+enum exit_code { EXIT_SUCCEEDED, EXIT_RUN_FAILED, EXIT_USAGE, EXIT_NOT_EQUAL };
+
+struct run {
+    struct options options;
+    struct environment environment; // rank 0 of 1 in lesson 1
+    struct fail fail;
+    enum exit_code exit_code; // of a failure at this point
+    struct memory memory;
+
+    struct dataset train, test;
+    struct sampler sampler;
+    struct model model;
+    struct slice whole; // the whole slab
+    float *param, *grad;
+    struct trainer trainer;
+    struct optimizer optimizer;
+    size_t updates;       // the whole run's
+    size_t verified_from; // the first step of this process
+
+    /* all (world * count) = every rank's mine (count), in rank order. */
+    int (*gather)(void *context, const double *mine, size_t count, double *all, struct fail *fail);
+    /* See checkpoint.h; NULL where the optimizer owns the whole slab. */
+    int (*gather_state)(void *context, size_t state, const float **whole, struct fail *fail);
+    void *context;
+
+    struct proof proof;
+    struct metrics metrics;
+    struct progress progress;
+    const char *claim; // what verification shows, for the last line
+
+    double loss; // of the last step: mean over all ranks' samples
+    double norm; // of its gradient, when run_norm was asked
+    double lr;
+    double train_loss, test_loss, accuracy; // of the last finished epoch
+    double epoch_loss;                      // summed over samples of the epoch at hand
+    size_t epoch_samples, samples;
+    double began_seconds, step_seconds; // on clock_seconds(), the run's and the step's
+    double training_seconds, epoch_seconds;
+    double exposed_seconds; // from the end of backward to the reduced gradient
+    double comm_seconds;    // set by a lesson whose communication overlaps; else as exposed
+    size_t bytes_sent;      // kept up to date by a lesson that sends
+    size_t bytes_recorded;
+};
+
+/* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */
+int run_open(struct run *run, int lesson, int argc, char **argv);
+int run_start(struct run *run, const struct slice *owned, size_t owned_count);
+bool run_next(struct run *run, struct step *step);
+int run_loss(struct run *run, const struct step *step);
+double run_norm(struct run *run); // of grad; NaN when neither clipping nor metrics ask for it
+bool run_wants_norm(const struct run *run);
+struct rate run_rate(struct run *run, const struct step *step, double norm);
+int run_record(struct run *run, const struct step *step);
+int run_close(struct run *run);
+
+/* Is this one of the steps to verify? */
+bool run_verifies(const struct run *run, const struct step *step);
+
+/* After a step was verified on all ranks: -ECANCELED, with a sentence, when something failed. */
+int run_judge(struct run *run, const struct step *step);
+
+#endif

@@ -1,0 +1,93 @@
+/* run_close: says how a run ended, and gives everything back. */
+#include "lesson01_single/run.h"
+#include "common/clock.h"
+
+#include <math.h>
+
+static const char *program_of(const struct run *run)
+{
+    static const char *const programs[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",
+                                           "lesson04_zero"};
+    return programs[run->options.lesson - 1];
+}
+
+static void report_failure(const struct run *run)
+{
+    fflush(stdout);
+    if (run->environment.world > 1)
+        fprintf(stderr, "%s: rank %d: %s\n", program_of(run), run->environment.rank,
+                run->fail.text);
+    else
+        fprintf(stderr, "%s: %s\n", program_of(run), run->fail.text);
+}
+
+/* One row of the table `make demo` ends with. */
+static void report_result(const struct run *run)
+{
+    char summary[PROOF_SUMMARY_BYTES];
+    proof_summary(&run->proof, summary);
+    printf("result | lesson %d | world %d | loss %.4f | ", run->options.lesson,
+           run->environment.world, run->train_loss);
+    if (isnan(run->accuracy))
+        printf("test loss %.4f", run->test_loss);
+    else
+        printf("accuracy %.2f %%", 100 * run->accuracy);
+    printf(" | %.1f s | verified: %s%s%s\n", clock_seconds() - run->began_seconds,
+           run->proof.lines > 0 ? run->claim : "", run->proof.lines > 0 ? ": " : "", summary);
+}
+
+static int summarize(struct run *run)
+{
+    struct metrics_summary summary = {
+        .lesson = run->options.lesson,
+        .rank = run->environment.rank,
+        .world = run->environment.world,
+        .steps = run->optimizer.updates,
+        .epochs = run->optimizer.updates / run->sampler.steps_per_epoch,
+        .samples = run->samples,
+        .seconds = clock_seconds() - run->began_seconds,
+        .samples_per_second = (double)run->samples / run->training_seconds,
+        .train_loss = run->train_loss,
+        .test_loss = run->test_loss,
+        .test_accuracy = run->accuracy,
+        .bytes_sent = run->bytes_sent,
+        .comparisons = run->proof.lines,
+        .failed = run->proof.failed,
+    };
+    int error = metrics_summary(&run->metrics, &summary, &run->fail);
+    int closed = metrics_close(&run->metrics, &run->fail);
+    return error ? error : closed;
+}
+
+static void release(struct run *run)
+{
+    optimizer_release(&run->optimizer);
+    trainer_release(&run->trainer);
+    memory_return(&run->memory, MEMORY_PARAMETERS, run->param, run->model.count);
+    memory_return(&run->memory, MEMORY_GRADIENTS, run->grad, run->model.count);
+    sampler_release(&run->sampler);
+    dataset_release(&run->train);
+    dataset_release(&run->test);
+}
+
+int run_close(struct run *run)
+{
+    enum exit_code code = run->exit_code;
+    bool asked = run->options.help || run->options.version;
+    if (run->fail.code == 0 && !asked && run->samples > 0)
+        summarize(run);
+    progress_clear(&run->progress);
+    if (run->fail.code) {
+        report_failure(run);
+    } else {
+        code = EXIT_SUCCEEDED;
+        if (run->options.help)
+            options_help(&run->options, program_of(run), stdout);
+        else if (run->options.version)
+            printf("%s %s\n", program_of(run), "0.1.0");
+        else if (run->environment.rank == 0 && run->samples > 0)
+            report_result(run);
+    }
+    release(run);
+    return code;
+}

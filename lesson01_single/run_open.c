@@ -1,0 +1,141 @@
+/* run_open: options, data, model, parameters. Bad input is refused here, before anything is
+ * started. */
+#include "common/clock.h"
+#include "lesson01_single/checkpoint.h"
+#include "lesson01_single/dump.h"
+#include "lesson01_single/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Widths when --hidden is not given: what the data needs to be learnt well. */
+static void default_hidden(struct options *options, const struct dataset *train)
+{
+    if (options->hidden_given || train->task == TASK_REGRESS)
+        return;
+    options->hidden_count = 1;
+    options->hidden[0] = 64;
+    if (strcmp(options->data, "fashion-mnist") == 0) {
+        options->hidden_count = 2;
+        options->hidden[0] = 256;
+        options->hidden[1] = 128;
+    }
+}
+
+static void plan_model(struct run *run)
+{
+    const struct options *options = &run->options;
+    size_t widths[MODEL_LAYERS_MOST + 1], layers = 0;
+    widths[layers++] = run->train.width;
+    for (size_t i = 0; i < options->hidden_count; i++)
+        widths[layers++] = options->hidden[i];
+    widths[layers] = run->train.outputs;
+    model_plan(&run->model, widths, layers, options->bias);
+    run->whole = (struct slice){.begin = 0, .count = run->model.count};
+}
+
+static int init_parameters(struct run *run)
+{
+    const struct options *options = &run->options;
+    run->param = memory_floats(&run->memory, MEMORY_PARAMETERS, run->model.count);
+    run->grad = memory_floats(&run->memory, MEMORY_GRADIENTS, run->model.count);
+    if (!run->param || !run->grad)
+        return fail_set(&run->fail, -ENOMEM, "no memory for %zu parameters: try a smaller --hidden",
+                        run->model.count);
+    if (strcmp(options->init, "he") == 0)
+        model_init_he(&run->model, run->param, options->seed);
+    else if (strncmp(options->init, "const:", 6) == 0)
+        for (size_t i = 0; i < run->model.count; i++)
+            run->param[i] = options->init_value;
+    else
+        return checkpoint_load_parameters(options->init, &run->model, run->param, &run->fail);
+    return 0;
+}
+
+/* This rank's share of a micro-batch is at most the longest slice of it. */
+static int init_trainer(struct run *run)
+{
+    size_t world = (size_t)run->environment.world;
+    size_t most = run->options.batch < run->train.count ? run->options.batch : run->train.count;
+    struct trainer like = {
+        .model = &run->model,
+        .dataset = &run->train,
+        .sampler = &run->sampler,
+        .rank = (size_t)run->environment.rank,
+        .world = world,
+        .param = run->param,
+        .grad = run->grad,
+    };
+    int error = trainer_init(&run->trainer, &like, slice_of(most, world, 0).count, &run->memory);
+    if (error)
+        return fail_set(&run->fail, error, "no memory for the activations of %zu samples", most);
+    return 0;
+}
+
+static int count_updates(struct run *run)
+{
+    size_t per_epoch = run->sampler.steps_per_epoch;
+    run->updates = run->options.steps > 0 ? run->options.steps : run->options.epochs * per_epoch;
+    if (run->options.steps == 0 && run->updates / per_epoch != run->options.epochs)
+        return fail_set(&run->fail, -EINVAL, "--epochs %zu times %zu updates is too many to count",
+                        run->options.epochs, per_epoch);
+    return 0;
+}
+
+/* A directory that cannot be made is told now, not after an hour's training. */
+static int open_directories(struct run *run)
+{
+    const char *save = run->options.save;
+    if (save && mkdir(save, 0777) != 0 && errno != EEXIST)
+        return fail_set(&run->fail, -errno, "--save: cannot make the directory %s: %s", save,
+                        strerror(errno));
+    if (!run->options.dump)
+        return 0;
+    struct dump dump = {.options = &run->options, .rank = run->environment.rank};
+    return dump_open(&dump, &run->fail);
+}
+
+static int build(struct run *run)
+{
+    struct options *options = &run->options;
+    int error = dataset_load(&run->train, &run->test, options, &run->memory, &run->fail);
+    if (error)
+        return error;
+    default_hidden(options, &run->train);
+    plan_model(run);
+    run->exit_code = EXIT_USAGE; // what fails here was asked for by a flag
+    error = sampler_init(&run->sampler, run->train.count, options, &run->fail);
+    if (!error)
+        error = count_updates(run);
+    if (error)
+        return error;
+    run->exit_code = EXIT_RUN_FAILED;
+    error = init_parameters(run);
+    if (!error)
+        error = init_trainer(run);
+    return error ? error : open_directories(run);
+}
+
+int run_open(struct run *run, int lesson, int argc, char **argv)
+{
+    *run = (struct run){.environment = {.world = 1, .local_world = 1}, .exit_code = EXIT_USAGE};
+    int error = options_parse(&run->options, lesson, argc, argv, &run->fail);
+    if (error || run->options.help || run->options.version)
+        return 1;
+    if (lesson > 1)
+        error = environment_read(&run->environment, &run->fail);
+    if (error)
+        return error;
+    if (run->options.per_rank_batch > 0)
+        run->options.batch = run->options.per_rank_batch * (size_t)run->environment.world;
+    bool first = run->environment.rank == 0;
+    proof_init(&run->proof, first ? stdout : stderr, run->environment.rank, run->options.quiet);
+    progress_begin(&run->progress, first && !run->options.quiet ? stdout : NULL,
+                   run->options.progress);
+    run->exit_code = EXIT_RUN_FAILED;
+    run->began_seconds = clock_seconds();
+    run->test_loss = run->accuracy = run->loss = NAN;
+    return build(run);
+}
