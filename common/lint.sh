@@ -28,18 +28,21 @@ format() {
     files -name '*.[ch]' | xargs clang-format --dry-run -Werror
 }
 
+# One line for each finding; `clang-tidy FILE` by hand shows the path that leads there.
 tidy() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     files -name '*.c' | xargs -P "$JOBS" -I{} sh -c '
-        out=$(clang-tidy --quiet "$0" -- "$@" 2>&1) || { echo "$out"; exit 1; }' {} "$@"
+        out=$(clang-tidy --quiet "$0" -- "$@" 2>&1) || { echo "$out" | grep "error:"; exit 1; }' {} "$@"
 }
 
-# A file fits on a few pages, a function on one, and a banner opens every file.
+# A file fits on a few pages, a function on one, and a banner opens every file. A test may be longer:
+# its tables are.
 shape() {
     files -name '*.[ch]' | xargs awk '
         function complain(text) { print FILENAME ":" FNR ": " text; bad = 1 }
         FNR == 1 && !/^\/\*/ { complain("no banner: a comment opens every file") }
-        FNR == (FILENAME ~ /h$/ ? 161 : 321) { complain("the file is too long; is it one noun?") }
+        FNR == 1 { most = FILENAME ~ /h$/ ? 160 : FILENAME ~ /^tests/ ? 500 : 320 }
+        FNR == most + 1 { complain("the file is too long; is it one noun?") }
         /^{$/ { start = FNR }
         /^}$/ && start { if (FNR - start > 51) complain("the function is longer than 50 lines"); start = 0 }
         END { exit bad }' &&

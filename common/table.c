@@ -11,7 +11,7 @@ int table_init(struct table *table, const char *path, struct memory *memory, str
     if (strlen(path) >= sizeof table->path)
         return fail_set(fail, -ENAMETOOLONG, "a path of %zu characters: at most %zu are accepted",
                         strlen(path), sizeof table->path - 1);
-    strcpy(table->path, path);
+    memcpy(table->path, path, strlen(path) + 1);
     return 0;
 }
 
