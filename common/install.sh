@@ -141,7 +141,7 @@ can_install() {
 apt_install() { # PACKAGE...
     echo "Installing with apt-get: $*"
     as_root apt-get -qq -o DPkg::Lock::Timeout=120 update
-    as_root apt-get -qq -o DPkg::Lock::Timeout=120 install --no-install-recommends "$@" >/dev/null
+    as_root apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" >/dev/null
 }
 
 mode=$1
