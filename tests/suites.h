@@ -20,6 +20,7 @@ Suite *sampler_suite(void);
 Suite *locate_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
+Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *schedule_suite(void);
 
@@ -45,6 +46,7 @@ static const struct suite_entry suites[] = {
     {"locate", locate_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
+    {"model", model_suite},
     {"norm", norm_suite},
     {"schedule", schedule_suite},
     {NULL, NULL},
