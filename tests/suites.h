@@ -22,6 +22,7 @@ Suite *layer_suite(void);
 Suite *loss_suite(void);
 Suite *model_suite(void);
 Suite *norm_suite(void);
+Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
 
 struct suite_entry {
@@ -48,6 +49,7 @@ static const struct suite_entry suites[] = {
     {"loss", loss_suite},
     {"model", model_suite},
     {"norm", norm_suite},
+    {"optimizer", optimizer_suite},
     {"schedule", schedule_suite},
     {NULL, NULL},
 };
