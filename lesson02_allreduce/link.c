@@ -1,0 +1,152 @@
+/* link: bytes over one connected stream socket. See the header. */
+#include "lesson02_allreduce/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Moves what is staged to the front once more than half of the buffer lies behind it. */
+static void make_room(struct link *link)
+{
+    if (link->begin == link->end) {
+        link->begin = link->end = 0;
+    } else if (link->begin > link->capacity_bytes / 2) {
+        memmove(link->staging, link->staging + link->begin, link->end - link->begin);
+        link->end -= link->begin;
+        link->begin = 0;
+    }
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    (void)suggested;
+    struct link *link = handle->data;
+    if (link->divert_bytes > 0) {
+        buffer->base = (char *)link->divert; // not uv_buf_init: its length is 32 bits wide
+        buffer->len = link->divert_bytes;
+        return;
+    }
+    make_room(link);
+    buffer->base = (char *)link->staging + link->end;
+    buffer->len = link->capacity_bytes - link->end;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
+{
+    (void)buffer;
+    struct link *link = stream->data;
+    if (result == 0) // nothing to read after all: not an end
+        return;
+    if (result == UV_ENOBUFS) { // on_alloc had no room
+        uv_read_stop(stream);
+        link->paused = true;
+        return;
+    }
+    if (result < 0) {
+        link->error = (int)result;
+        return;
+    }
+    link->received_bytes += (uint64_t)result;
+    if (link->divert_bytes > 0) {
+        link->divert += result;
+        link->divert_bytes -= (size_t)result;
+    } else {
+        link->end += (size_t)result;
+    }
+    link->on_bytes(link);
+}
+
+int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
+{
+    int error = uv_tcp_init(loop, &link->stream);
+    link->open = error == 0;
+    if (!error)
+        error = uv_tcp_open(&link->stream, fd);
+    if (error) {
+        close(fd);
+        return error;
+    }
+    link->stream.data = link;
+    link->capacity_bytes = staging_bytes;
+    link->staging = malloc(staging_bytes);
+    if (!link->staging)
+        return UV_ENOMEM;
+    return uv_read_start((uv_stream_t *)&link->stream, on_alloc, on_read);
+}
+
+void link_close(struct link *link)
+{
+    if (link->open)
+        uv_close((uv_handle_t *)&link->stream, NULL);
+    link->open = false;
+}
+
+void link_release(struct link *link)
+{
+    free(link->staging);
+    link->staging = NULL;
+}
+
+size_t link_staged(const struct link *link, const uint8_t **bytes)
+{
+    *bytes = link->staging + link->begin;
+    return link->end - link->begin;
+}
+
+void link_consume(struct link *link, size_t bytes)
+{
+    link->begin += bytes;
+    if (link->paused) {
+        link->paused = false;
+        int error = uv_read_start((uv_stream_t *)&link->stream, on_alloc, on_read);
+        if (error)
+            link->error = error;
+    }
+}
+
+void link_divert(struct link *link, void *memory, size_t bytes)
+{
+    link->divert = memory;
+    link->divert_bytes = bytes;
+}
+
+static void on_written(uv_write_t *request, int status)
+{
+    struct parcel *parcel = request->data;
+    parcel->busy = false;
+    parcel->error = status;
+}
+
+/* Drops the first `bytes` bytes of two buffers. */
+static void advance(uv_buf_t buffers[2], size_t bytes)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t part = bytes < buffers[i].len ? bytes : buffers[i].len;
+        buffers[i].base += part;
+        buffers[i].len -= part;
+        bytes -= part;
+    }
+}
+
+void link_send(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
+               const void *payload)
+{
+    uv_stream_t *stream = (uv_stream_t *)&link->stream;
+    size_t total_bytes = WIRE_FRAME_BYTES + frame->length_bytes;
+    wire_put_frame(parcel->header, frame);
+    uv_buf_t buffers[2] = {{.base = (char *)parcel->header, .len = WIRE_FRAME_BYTES},
+                           {.base = (char *)payload, .len = frame->length_bytes}};
+
+    unsigned count = frame->length_bytes > 0 ? 2 : 1;
+
+    // A small message goes out here and now, without a visit to the loop.
+    int taken = uv_try_write(stream, buffers, count);
+    parcel->error = taken < 0 && taken != UV_EAGAIN ? taken : 0;
+    if (parcel->error || (taken > 0 && (size_t)taken == total_bytes))
+        return;
+    if (taken > 0)
+        advance(buffers, (size_t)taken);
+    parcel->request.data = parcel;
+    parcel->error = uv_write(&parcel->request, stream, buffers, count, on_written);
+    parcel->busy = parcel->error == 0;
+}

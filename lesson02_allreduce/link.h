@@ -1,0 +1,70 @@
+/*
+ * link: bytes over one connected stream socket, both ways, on a libuv loop.
+ *
+ *     socket --read--> | consumed | staged, not yet consumed | room |     the staging buffer
+ *                                  begin                      end
+ *            --read--> memory of the caller's own, while a diversion lasts
+ *
+ * The loop reads whenever there is room, and stops while there is none, so that a fast sender fills
+ * the kernel's buffers and not our memory. Staged bytes stay from one transfer to the next: the
+ * sender may already have begun its next frame. A stream knows no messages: a read may end
+ * anywhere.
+ */
+#ifndef LESSON02_LINK_H
+#define LESSON02_LINK_H
+
+#include "lesson02_allreduce/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+/* One message under way. Its memory, and the payload's, stay put until `busy` is false. */
+struct parcel {
+    uv_write_t request;
+    uint8_t header[WIRE_FRAME_BYTES];
+    bool busy;
+    int error; // 0, or why it could not be sent
+};
+
+struct link {
+    uv_tcp_t stream;
+    bool open;
+
+    uint8_t *staging;
+    size_t capacity_bytes, begin, end;
+    uint8_t *divert; // where the next divert_bytes go, past the staging buffer
+    size_t divert_bytes;
+    uint64_t received_bytes;
+    int error;   // 0, UV_EOF, or why nothing can be read any more
+    bool paused; // not reading: no room
+
+    void (*on_bytes)(struct link *link); // called after bytes came; may consume
+    void *owner;
+};
+
+/* Takes over a connected socket, also when it fails, and starts reading into a staging buffer of at
+ * least 4096 bytes. The caller has set on_bytes and owner. 0, or a negative error; link_close is
+ * due either way. */
+int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes);
+
+/* Closes; the loop must run once more before the link's memory goes. Accepts a zeroed link. */
+void link_close(struct link *link);
+
+/* After the loop has run: frees the staging buffer. */
+void link_release(struct link *link);
+
+/* The staged bytes. They stay where they are until consumed or until the loop runs. */
+size_t link_staged(const struct link *link, const uint8_t **bytes);
+void link_consume(struct link *link, size_t bytes);
+
+/* The next `bytes` bytes go to `memory` directly. Only while nothing is staged. */
+void link_divert(struct link *link, void *memory, size_t bytes);
+
+/* Sends frame and payload (frame->length_bytes) in one write; what the socket does not take at once
+ * is queued. Errors are found in the parcel. */
+void link_send(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
+               const void *payload);
+
+#endif
