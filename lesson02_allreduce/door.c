@@ -1,0 +1,234 @@
+/* door: a listening socket and its guests. See the header. */
+#include "lesson02_allreduce/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BACKLOG = 128 };
+
+static void seat_next(struct door *door);
+
+void door_name(char name[DOOR_NAME_BYTES], const struct sockaddr *address)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    unsigned port = 0;
+    if (address->sa_family == AF_INET) {
+        uv_ip4_name((const struct sockaddr_in *)address, host, sizeof host);
+        port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+    } else if (address->sa_family == AF_INET6) {
+        uv_ip6_name((const struct sockaddr_in6 *)address, host, sizeof host);
+        port = ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    }
+    snprintf(name, DOOR_NAME_BYTES, "%s:%u", host, port);
+}
+
+static void on_guest_closed(uv_handle_t *handle)
+{
+    struct guest *guest = handle->data;
+    guest->state = GUEST_FREE;
+    if (guest->door->open && guest->door->someone_waits)
+        seat_next(guest->door);
+}
+
+void door_dismiss(struct guest *guest, const char *why)
+{
+    struct door *door = guest->door;
+    if (why && door->log) {
+        fprintf(door->log, "rank %d: dropped a connection from %s: %s\n", door->rank, guest->name,
+                why);
+        fflush(door->log);
+    }
+    guest->state = GUEST_CLOSING;
+    uv_close((uv_handle_t *)&guest->tcp, on_guest_closed);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    (void)suggested;
+    struct guest *guest = handle->data;
+    size_t most = guest->state == GUEST_SPEAKING ? WIRE_HELLO_BYTES : WIRE_HELLO_BYTES + 1;
+    *buffer = uv_buf_init((char *)guest->bytes + guest->filled, (unsigned)(most - guest->filled));
+}
+
+static void hear_hello(struct guest *guest)
+{
+    uv_read_stop((uv_stream_t *)&guest->tcp); // what follows is not for us
+    int error = wire_get_hello(&guest->hello, guest->bytes);
+    if (error == -EPROTONOSUPPORT)
+        door_dismiss(guest, "it speaks another version of the protocol");
+    else if (error)
+        door_dismiss(guest, "it sent no hello");
+    else
+        guest->state = GUEST_INTRODUCED;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
+{
+    (void)buffer;
+    struct guest *guest = stream->data;
+    if (result == 0)
+        return;
+    if (guest->state == GUEST_SEATED) { // it hung up, or speaks out of turn
+        uv_read_stop(stream);
+        guest->gone = true;
+    } else if (result < 0) {
+        door_dismiss(guest,
+                     guest->filled ? "it left in the middle of its hello" : "it said nothing");
+    } else {
+        guest->filled += (size_t)result;
+        if (guest->filled == WIRE_HELLO_BYTES)
+            hear_hello(guest);
+    }
+}
+
+/* A free place; when there is none, the guest that has been silent longest begins to leave. */
+static struct guest *find_place(struct door *door)
+{
+    struct guest *oldest = NULL;
+    bool leaving = false;
+    for (size_t i = 0; i < door->guest_count; i++) {
+        struct guest *guest = &door->guests[i];
+        if (guest->state == GUEST_FREE)
+            return guest;
+        leaving = leaving || guest->state == GUEST_CLOSING;
+        if (guest->state == GUEST_SPEAKING && (!oldest || guest->arrival < oldest->arrival))
+            oldest = guest;
+    }
+    if (oldest && !leaving)
+        door_dismiss(oldest, "it was silent while others waited");
+    return NULL;
+}
+
+static void seat_next(struct door *door)
+{
+    struct guest *guest = find_place(door);
+    door->someone_waits = guest == NULL;
+    if (!guest || uv_tcp_init(door->listener.loop, &guest->tcp) != 0)
+        return;
+    guest->tcp.data = guest;
+    guest->state = GUEST_SPEAKING;
+    guest->arrival = door->arrivals++;
+    guest->filled = 0;
+    guest->gone = false;
+    int length = sizeof guest->from;
+    int error = uv_accept((uv_stream_t *)&door->listener, (uv_stream_t *)&guest->tcp);
+    if (!error)
+        error = uv_tcp_getpeername(&guest->tcp, (struct sockaddr *)&guest->from, &length);
+    door_name(guest->name, (const struct sockaddr *)&guest->from);
+    if (!error)
+        error = uv_read_start((uv_stream_t *)&guest->tcp, on_alloc, on_read);
+    if (error) // such as ENOTCONN: it came and left at once
+        door_dismiss(guest, "it left at once");
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    if (status == 0)
+        seat_next(listener->data);
+}
+
+int door_init(struct door *door, uv_loop_t *loop, size_t seats)
+{
+    door->guest_count = seats + DOOR_SPARE_GUESTS;
+    door->guests = calloc(door->guest_count, sizeof *door->guests);
+    if (!door->guests)
+        return -ENOMEM;
+    for (size_t i = 0; i < door->guest_count; i++)
+        door->guests[i].door = door;
+    door->listener.loop = loop; // until uv_tcp_init
+    return 0;
+}
+
+static int listen_on(struct door *door, const struct sockaddr *address, int fd)
+{
+    int error = uv_tcp_init(door->listener.loop, &door->listener);
+    if (error)
+        return error;
+    door->open = true;
+    door->listener.data = door;
+    error = address ? uv_tcp_bind(&door->listener, address, 0) : uv_tcp_open(&door->listener, fd);
+    if (!error) // an address in use is reported here, not by bind
+        error = uv_listen((uv_stream_t *)&door->listener, BACKLOG, on_connection);
+    return error;
+}
+
+int door_listen(struct door *door, const struct sockaddr *address)
+{
+    return listen_on(door, address, -1);
+}
+
+int door_take_over(struct door *door, int fd)
+{
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return listen_on(door, NULL, fd);
+}
+
+uint16_t door_port(const struct door *door)
+{
+    struct sockaddr_storage address;
+    int length = sizeof address;
+    if (!door->open || uv_tcp_getsockname(&door->listener, (struct sockaddr *)&address, &length))
+        return 0;
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+void door_seat(struct guest *guest)
+{
+    guest->state = GUEST_SEATED;
+    if (uv_read_start((uv_stream_t *)&guest->tcp, on_alloc, on_read))
+        guest->gone = true;
+}
+
+static void on_answered(uv_write_t *request, int status)
+{
+    (void)status; // a guest that is gone is noticed by reading
+    struct guest *guest = request->data;
+    guest->answering = false;
+}
+
+void door_answer(struct guest *guest, const uint8_t *bytes, size_t size_bytes)
+{
+    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size_bytes);
+    guest->answer.data = guest;
+    guest->answering =
+        uv_write(&guest->answer, (uv_stream_t *)&guest->tcp, &buffer, 1, on_answered) == 0;
+}
+
+bool door_is_answering(const struct door *door)
+{
+    for (size_t i = 0; i < door->guest_count; i++)
+        if (door->guests[i].state == GUEST_SEATED && door->guests[i].answering)
+            return true;
+    return false;
+}
+
+int door_take_socket(struct guest *guest)
+{
+    uv_os_fd_t fd;
+    int error = uv_fileno((uv_handle_t *)&guest->tcp, &fd);
+    int copy = error ? error : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (!error && copy < 0)
+        copy = -errno;
+    door_dismiss(guest, NULL);
+    return copy;
+}
+
+void door_close(struct door *door)
+{
+    if (door->open)
+        uv_close((uv_handle_t *)&door->listener, NULL);
+    door->open = false;
+    for (size_t i = 0; i < door->guest_count; i++)
+        if (door->guests[i].state != GUEST_FREE && door->guests[i].state != GUEST_CLOSING)
+            door_dismiss(&door->guests[i], NULL);
+}
+
+void door_release(struct door *door)
+{
+    free(door->guests);
+    door->guests = NULL;
+    door->guest_count = 0;
+}

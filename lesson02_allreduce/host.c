@@ -1,0 +1,146 @@
+/* host: rank 0's register of who has come. See the header. */
+#include "lesson02_allreduce/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int host_init(struct host *host, struct door *door, const struct environment *environment,
+              uint64_t fingerprint)
+{
+    size_t world = (size_t)environment->world;
+    host->door = door;
+    host->environment = environment;
+    host->fingerprint = fingerprint;
+    host->seated = 1;
+    host->twice = -1;
+    host->seats = calloc(world, sizeof(struct guest *));
+    host->answer = malloc(WIRE_REPLY_BYTES + WIRE_TEXT_MOST + world * WIRE_ADDRESS_BYTES);
+    return host->seats && host->answer ? 0 : -ENOMEM;
+}
+
+void host_release(struct host *host)
+{
+    free(host->seats);
+    free(host->answer);
+    host->seats = NULL;
+    host->answer = NULL;
+}
+
+/* Why a rank of this very job cannot be part of it: the job is set up wrong. */
+static int check_member(const struct host *host, const struct wire_hello *hello, struct fail *fail)
+{
+    unsigned world = (unsigned)host->environment->world;
+    if (hello->world != world)
+        return fail_set(fail, -EINVAL, "rank %u was started for %u ranks, rank 0 for %u",
+                        hello->rank, hello->world, world);
+    if (hello->fingerprint != host->fingerprint)
+        return fail_set(fail, -EINVAL,
+                        "rank %u was started with other options or data than rank 0 (fingerprint "
+                        "%016llx, not %016llx): every rank needs the same command line",
+                        hello->rank, (unsigned long long)hello->fingerprint,
+                        (unsigned long long)host->fingerprint);
+    return 0;
+}
+
+int host_admit(struct host *host, struct guest *guest, struct fail *fail)
+{
+    const struct wire_hello *hello = &guest->hello;
+    if (memcmp(hello->token, host->environment->token, sizeof hello->token) != 0) {
+        door_dismiss(guest, "it belongs to another job");
+        return 0;
+    }
+    door_seat(guest); // also those that are about to be refused: they are told why
+    int error = check_member(host, hello, fail);
+    if (error)
+        return error;
+    if (hello->rank == 0 || host->seats[hello->rank]) {
+        host->twice = (int)hello->rank;
+        host->standing++;
+    } else {
+        host->seats[hello->rank] = guest;
+        host->seated++;
+    }
+    return host_check_twice(host, fail);
+}
+
+void host_sweep(struct host *host)
+{
+    for (size_t i = 0; i < host->door->guest_count; i++) {
+        struct guest *guest = &host->door->guests[i];
+        if (guest->state != GUEST_SEATED || !guest->gone)
+            continue;
+        if (host->seats[guest->hello.rank] == guest) {
+            host->seats[guest->hello.rank] = NULL;
+            host->seated--;
+        }
+        door_dismiss(guest, "it had joined, and left again");
+    }
+}
+
+int host_check_twice(const struct host *host, struct fail *fail)
+{
+    char missing[HOST_RANKS_BYTES];
+    if (host->standing == 0 || host->seated + host->standing < host->environment->world)
+        return 0;
+    host_missing(host, missing);
+    return fail_set(fail, -EINVAL,
+                    "rank %d twice, %s missing: every process needs a RANK of its own, 0 to %d",
+                    host->twice, missing, host->environment->world - 1);
+}
+
+void host_missing(const struct host *host, char text[HOST_RANKS_BYTES])
+{
+    int world = host->environment->world, missing = world - host->seated, listed = 0;
+    size_t used = (size_t)snprintf(text, HOST_RANKS_BYTES, missing == 1 ? "rank" : "ranks");
+    for (int rank = 1; rank < world && used < HOST_RANKS_BYTES - 32; rank++)
+        if (!host->seats[rank])
+            used += (size_t)snprintf(text + used, HOST_RANKS_BYTES - used, "%s %d",
+                                     listed++ ? "," : "", rank);
+    if (listed < missing)
+        snprintf(text + used, HOST_RANKS_BYTES - used, " and %d more", missing - listed);
+}
+
+static struct wire_address address_of(const struct guest *guest)
+{
+    struct wire_address address = {.family = 4, .port = guest->hello.port};
+    if (guest->from.ss_family == AF_INET6) {
+        address.family = 6;
+        memcpy(address.bytes, &((const struct sockaddr_in6 *)&guest->from)->sin6_addr, 16);
+    } else {
+        memcpy(address.bytes, &((const struct sockaddr_in *)&guest->from)->sin_addr, 4);
+    }
+    return address;
+}
+
+static void send_answer(struct host *host, const struct wire_reply *reply)
+{
+    wire_put_reply(host->answer, reply);
+    for (size_t i = 0; i < host->door->guest_count; i++) {
+        struct guest *guest = &host->door->guests[i];
+        if (guest->state == GUEST_SEATED && !guest->gone)
+            door_answer(guest, host->answer, WIRE_REPLY_BYTES + reply->length_bytes);
+    }
+}
+
+/* Rank 0's own place in the table says only its port: whoever has come here knows the way. */
+void host_send_table(struct host *host)
+{
+    int world = host->environment->world;
+    struct wire_reply reply = {WIRE_TABLE, (uint32_t)world * WIRE_ADDRESS_BYTES};
+    for (int rank = 0; rank < world; rank++) {
+        struct wire_address address = {.family = 4, .port = door_port(host->door)};
+        if (rank > 0)
+            address = address_of(host->seats[rank]);
+        wire_put_address(host->answer + WIRE_REPLY_BYTES + rank * WIRE_ADDRESS_BYTES, &address);
+    }
+    send_answer(host, &reply);
+}
+
+void host_send_refusal(struct host *host, const char *why)
+{
+    size_t length = strnlen(why, WIRE_TEXT_MOST);
+    struct wire_reply reply = {WIRE_REFUSAL, (uint32_t)length};
+    memcpy(host->answer + WIRE_REPLY_BYTES, why, length);
+    send_answer(host, &reply);
+}

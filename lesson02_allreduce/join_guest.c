@@ -1,0 +1,126 @@
+/*
+ * join_guest: the first phase of a rendezvous as every rank but 0 sees it: it calls rank 0 again
+ * and again until it is answered. Rank 0 may start later; and who picks up first may be the end of
+ * an earlier job.
+ *
+ * Once connected, a rank leaves the deadline to rank 0, which knows who is missing and tells all:
+ * its own comes a little later.
+ */
+#include "lesson02_allreduce/meeting.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const double RETRY_SECONDS = 0.1;
+static const double COURTESY_SECONDS = 2; // for rank 0's sentence to arrive
+
+/* Listens where rank 0 is reached from: on one machine the same loopback address, whatever the
+ * machine calls itself; on several the interface that leads to rank 0. */
+static void say_hello(struct meeting *meeting)
+{
+    struct sockaddr_storage here = {0};
+    int length = sizeof here, error = 0;
+    if (!meeting->door.open && meeting->environment->rank != 0) {
+        error = uv_tcp_getsockname(&meeting->caller.tcp, (struct sockaddr *)&here, &length);
+        if (here.ss_family == AF_INET6)
+            ((struct sockaddr_in6 *)&here)->sin6_port = 0;
+        else
+            ((struct sockaddr_in *)&here)->sin_port = 0;
+        if (!error)
+            error = door_listen(&meeting->door, (const struct sockaddr *)&here);
+    }
+    struct wire_hello hello = meeting_hello(meeting, WIRE_JOIN);
+    if (error)
+        fail_set(meeting->fail, error, "rank %d cannot listen: %s", meeting->environment->rank,
+                 uv_strerror(error));
+    else
+        caller_say(&meeting->caller, &hello);
+}
+
+static int read_right(struct meeting *meeting)
+{
+    const struct caller *caller = &meeting->caller;
+    int right = meeting_right(meeting), world = meeting->environment->world;
+    struct wire_address address;
+    if (caller->reply.length_bytes != (uint32_t)world * WIRE_ADDRESS_BYTES)
+        return -EPROTO;
+    int error = wire_get_address(&address, caller->answer + WIRE_REPLY_BYTES +
+                                               (size_t)right * WIRE_ADDRESS_BYTES);
+    if (error || right == 0) {
+        meeting->right = meeting->master;
+    } else if (address.family == 6) {
+        struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&meeting->right;
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons(address.port);
+        memcpy(&in6->sin6_addr, address.bytes, 16);
+    } else {
+        struct sockaddr_in *in = (struct sockaddr_in *)&meeting->right;
+        in->sin_family = AF_INET;
+        in->sin_port = htons(address.port);
+        memcpy(&in->sin_addr, address.bytes, 4);
+    }
+    return error;
+}
+
+static void read_answer(struct meeting *meeting)
+{
+    const struct caller *caller = &meeting->caller;
+    char text[WIRE_TEXT_MOST + 1];
+    if (caller->reply.answer == WIRE_REFUSAL) {
+        wire_get_text(text, caller->answer + WIRE_REPLY_BYTES, caller->reply.length_bytes);
+        fail_set(meeting->fail, -ECONNREFUSED, "rank %d: rank 0 refuses: %s",
+                 meeting->environment->rank, text);
+    } else if (read_right(meeting)) {
+        fail_set(meeting->fail, -EPROTO, "rank %d: rank 0's table makes no sense",
+                 meeting->environment->rank);
+    }
+}
+
+static void record_absent(struct meeting *meeting, bool seated)
+{
+    const struct environment *environment = meeting->environment;
+    int error = meeting->caller.error;
+    const char *how = error ? uv_strerror(error) : "no connection";
+    fail_set(meeting->fail, -ETIMEDOUT, "rank %d of %d: rank 0 is missing at %s:%d, for %g s (%s)",
+             environment->rank, environment->world, environment->master_address,
+             environment->master_port, meeting->config->timeout_seconds,
+             seated ? "it is connected, but does not answer" : how);
+}
+
+/* One look at the call to rank 0. False: it is still to be answered. */
+static bool advance_call(struct meeting *meeting, double *retry_at)
+{
+    struct caller *caller = &meeting->caller;
+    if (caller->state == CALLER_RESTING && meeting_now() >= *retry_at) {
+        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->master);
+    } else if (caller->state == CALLER_CONNECTED) {
+        say_hello(meeting);
+    } else if (caller->state == CALLER_FAILED) {
+        caller_hang_up(caller);
+        *retry_at = meeting_now() + RETRY_SECONDS;
+    }
+    return caller->state == CALLER_ANSWERED;
+}
+
+void join_as_guest(struct meeting *meeting)
+{
+    const struct caller *caller = &meeting->caller;
+    double retry_at = 0, give_up_at = meeting->deadline;
+    bool seated = false;
+    while (!meeting->fail->code && !advance_call(meeting, &retry_at)) {
+        bool before = seated;
+        seated = caller->state == CALLER_SPEAKING && meeting->environment->rank != 0;
+        if (!seated)
+            give_up_at = meeting->deadline;
+        else if (!before)
+            give_up_at = meeting_now() + meeting->config->timeout_seconds + COURTESY_SECONDS;
+        meeting_turn(meeting);
+        meeting_admit(meeting);
+        meeting_report(meeting, seated ? "the other ranks" : "rank 0");
+        if (meeting_now() > give_up_at)
+            record_absent(meeting, seated);
+    }
+    if (!meeting->fail->code)
+        read_answer(meeting);
+    caller_hang_up(&meeting->caller);
+}

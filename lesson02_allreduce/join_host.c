@@ -1,0 +1,92 @@
+/*
+ * join_host: the first phase of a rendezvous as rank 0 sees it: it is called, and waits until
+ * everyone has come, or until it is clear that they never will.
+ */
+#include "lesson02_allreduce/meeting.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const double KNOCK_SECONDS = 1;
+
+/* The port is taken. If it is by another rank 0 of this job, that one will say so. */
+static void knock(struct meeting *meeting, int error)
+{
+    const struct environment *environment = meeting->environment;
+    door_close(&meeting->door);
+    meeting->deadline = meeting_now() + KNOCK_SECONDS;
+    struct fail *fail = meeting->fail;
+    struct fail answer = {0};
+    meeting->fail = &answer;
+    join_as_guest(meeting);
+    meeting->fail = fail;
+    if (answer.code == -ECONNREFUSED)
+        fail_set(fail, answer.code, "%s", answer.text);
+    else
+        fail_set(fail, error,
+                 "rank 0 cannot listen at %s:%d: %s. Another program has this port, or a second "
+                 "rank 0 was started: choose another MASTER_PORT, or check RANK",
+                 environment->master_address, environment->master_port, uv_strerror(error));
+}
+
+static int listen_as_host(struct meeting *meeting)
+{
+    const struct environment *environment = meeting->environment;
+    struct door *door = &meeting->door;
+    int error = environment->rendezvous_fd >= 0
+                    ? door_take_over(door, environment->rendezvous_fd)
+                    : door_listen(door, (const struct sockaddr *)&meeting->master);
+    if (error == UV_EADDRINUSE)
+        knock(meeting, error);
+    else if (error)
+        fail_set(meeting->fail, error, "rank 0 cannot listen at %s:%d: %s",
+                 environment->master_address, environment->master_port, uv_strerror(error));
+    return meeting->fail->code;
+}
+
+static void record_missing(struct meeting *meeting, const char *missing)
+{
+    const struct environment *environment = meeting->environment;
+    const struct host *host = &meeting->host;
+    char twice[64] = "";
+    if (host->standing > 0)
+        snprintf(twice, sizeof twice, "; rank %d came twice", host->twice);
+    fail_set(meeting->fail, -ETIMEDOUT, "%s of %d %s not come to %s:%d within %g s%s", missing,
+             environment->world, environment->world - host->seated == 1 ? "has" : "have",
+             environment->master_address, environment->master_port,
+             meeting->config->timeout_seconds, twice);
+}
+
+/* Where rank 1 listens: rank 0 has it from the table it made itself. */
+static void learn_right(struct meeting *meeting)
+{
+    const struct guest *first = meeting->host.seats[1];
+    meeting->right = first->from;
+    if (first->from.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&meeting->right)->sin6_port = htons(first->hello.port);
+    else
+        ((struct sockaddr_in *)&meeting->right)->sin_port = htons(first->hello.port);
+}
+
+void join_as_host(struct meeting *meeting)
+{
+    struct host *host = &meeting->host;
+    char missing[HOST_RANKS_BYTES];
+    if (listen_as_host(meeting))
+        return;
+    while (!meeting->fail->code && host->seated < meeting->environment->world) {
+        meeting_turn(meeting);
+        meeting_admit(meeting);
+        host_sweep(host);
+        host_missing(host, missing);
+        meeting_report(meeting, missing);
+        if (host->seated < meeting->environment->world && meeting_now() > meeting->deadline)
+            record_missing(meeting, missing);
+    }
+    if (meeting->fail->code) {
+        host_send_refusal(host, meeting->fail->text);
+    } else {
+        host_send_table(host);
+        learn_right(meeting);
+    }
+}

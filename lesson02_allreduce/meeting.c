@@ -1,0 +1,68 @@
+/* meeting: turns, time and progress lines of a rendezvous. See the header. */
+#include "lesson02_allreduce/meeting.h"
+
+#include "common/clock.h"
+
+#include <string.h>
+
+enum { TICK_MILLISECONDS = 50 };
+static const double PROGRESS_SECONDS = 5;
+
+int meeting_left(const struct meeting *meeting)
+{
+    int world = meeting->environment->world;
+    return (meeting->environment->rank + world - 1) % world;
+}
+
+int meeting_right(const struct meeting *meeting)
+{
+    return (meeting->environment->rank + 1) % meeting->environment->world;
+}
+
+struct wire_hello meeting_hello(const struct meeting *meeting, enum wire_purpose purpose)
+{
+    struct wire_hello hello = {.purpose = purpose,
+                               .rank = (uint32_t)meeting->environment->rank,
+                               .world = (uint32_t)meeting->environment->world,
+                               .fingerprint = meeting->config->fingerprint,
+                               .port = door_port(&meeting->door)};
+    memcpy(hello.token, meeting->environment->token, sizeof hello.token);
+    return hello;
+}
+
+double meeting_now(void)
+{
+    return clock_seconds();
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    (void)timer; // the loop is awake: that was all
+}
+
+void meeting_start_clock(struct meeting *meeting)
+{
+    meeting->begun = meeting_now();
+    meeting->deadline = meeting->begun + meeting->config->timeout_seconds;
+    meeting->progress_at = meeting->begun + PROGRESS_SECONDS;
+    uv_timer_init(&meeting->loop, &meeting->tick);
+    uv_timer_start(&meeting->tick, on_tick, TICK_MILLISECONDS, TICK_MILLISECONDS);
+}
+
+void meeting_turn(struct meeting *meeting)
+{
+    uv_run(&meeting->loop, UV_RUN_ONCE);
+}
+
+void meeting_report(struct meeting *meeting, const char *whom)
+{
+    const struct environment *environment = meeting->environment;
+    double now = meeting_now();
+    if (now < meeting->progress_at || !meeting->config->log)
+        return;
+    meeting->progress_at = now + PROGRESS_SECONDS;
+    fprintf(meeting->config->log, "rank %d of %d waits at %s:%d for %s, %.0f s of %g s\n",
+            environment->rank, environment->world, environment->master_address,
+            environment->master_port, whom, now - meeting->begun, meeting->config->timeout_seconds);
+    fflush(meeting->config->log);
+}
