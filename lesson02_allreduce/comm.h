@@ -55,6 +55,11 @@ struct comm; // opaque
 int comm_open(struct comm **comm, const struct environment *environment,
               const struct comm_config *config, struct fail *fail);
 
+/* The same over two sockets that are connected already: fds = {from the left, to the right}, the
+ * communicator's from now on, whatever is returned. Not looked at in a world of 1. */
+int comm_adopt(struct comm **comm, const struct environment *environment,
+               const struct comm_config *config, const int fds[2], struct fail *fail);
+
 /* Sends what is still under way, leaves, frees. NULL is accepted. Never fails, never waits for
  * long: a rank may leave while its neighbours are still busy with earlier bytes. */
 void comm_close(struct comm *comm);
@@ -84,7 +89,8 @@ enum comm_receive { COMM_STORE, COMM_ADD };
 
 /* One step of a ring: sends to the right and receives from the left at the same time. Received
  * elements are stored to, or added to, `receive` in segments, as they arrive. Counts are elements
- * of the call's type; either may be 0. The two arrays do not overlap. */
+ * of the call's type. A count of 0 still moves a frame, so that ranks notice when they disagree; a
+ * NULL array moves none that way. The two arrays do not overlap. */
 struct comm_step {
     const void *send;
     size_t send_count;
