@@ -24,6 +24,8 @@ Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
+Suite *replay_suite(void);
+Suite *ring_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -51,6 +53,8 @@ static const struct suite_entry suites[] = {
     {"norm", norm_suite},
     {"optimizer", optimizer_suite},
     {"schedule", schedule_suite},
+    {"replay", replay_suite},
+    {"ring", ring_suite},
     {NULL, NULL},
 };
 

@@ -1,0 +1,186 @@
+/* ranks: forks real ranks and collects how they end. See the header. */
+#include "tests/ranks.h"
+
+#include "common/clock.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What a child leaves for its parent: in memory they share, so that a child that is killed leaves
+ * what it had written so far. */
+struct report {
+    char text[RANKS_TEXT_BYTES];
+    char log[RANKS_TEXT_BYTES];
+};
+
+struct run {
+    const struct ranks_plan *plan;
+    struct environment environment; // rank 0's
+    struct report *reports;         // (world)
+    pid_t pids[RANKS_MOST];
+};
+
+int ranks_bind(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+int ranks_expect(struct ranks_self *self, bool condition, const char *format, ...)
+{
+    if (condition)
+        return 0;
+    char text[RANKS_TEXT_BYTES / 4];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fail_set(&self->fail, -1, "rank %d: %s", self->rank, text);
+    return 1;
+}
+
+static int run_body(struct ranks_self *self, const struct ranks_plan *plan)
+{
+    if (!plan->unopened &&
+        comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0)
+        return 1;
+    int code = plan->body(self);
+    if (self->comm && self->fail.code == 0 && comm_fail(self->comm)->code)
+        self->fail = *comm_fail(self->comm);
+    comm_close(self->comm);
+    return code;
+}
+
+/* The whole life of a child. It never returns into the test. */
+static void live(const struct run *run, int rank)
+{
+    const struct ranks_plan *plan = run->plan;
+    struct report *report = &run->reports[rank];
+    struct ranks_self self = {.rank = rank,
+                              .world = plan->world,
+                              .environment = run->environment,
+                              .context = plan->context};
+    self.environment.rank = self.environment.local_rank = rank;
+    if (rank != 0) {
+        close(self.environment.rendezvous_fd);
+        self.environment.rendezvous_fd = -1;
+    }
+    self.config.timeout_seconds = plan->timeout_seconds > 0 ? plan->timeout_seconds : 20;
+    self.config.socket_buffer_bytes = plan->socket_buffer_bytes;
+    self.config.log = fmemopen(report->log, sizeof report->log, "w");
+    int code = run_body(&self, plan);
+    snprintf(report->text, sizeof report->text, "%s", self.fail.text);
+    if (self.config.log)
+        fclose(self.config.log);
+    _exit(code);
+}
+
+static void fork_all(struct run *run)
+{
+    fflush(NULL); // or the children would hold copies of what is not yet written
+    for (int rank = 0; rank < run->plan->world; rank++) {
+        run->pids[rank] = fork();
+        if (run->pids[rank] == 0)
+            live(run, rank);
+    }
+    close(run->environment.rendezvous_fd);
+}
+
+/* 0 while the child lives. */
+static bool reap(pid_t pid, int *code)
+{
+    int status;
+    if (waitpid(pid, &status, WNOHANG) != pid)
+        return false;
+    *code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return true;
+}
+
+static void wait_all(struct run *run, struct ranks_result *result)
+{
+    static const struct timespec moment = {.tv_nsec = 500 * 1000};
+    double limit = run->plan->limit_seconds > 0 ? run->plan->limit_seconds : 60;
+    double begun = clock_seconds();
+    bool killed = false;
+    for (int left = run->plan->world; left > 0;) {
+        if (!killed && clock_seconds() - begun > limit) {
+            killed = true;
+            for (int rank = 0; rank < run->plan->world; rank++)
+                if (run->pids[rank] > 0)
+                    kill(run->pids[rank], SIGKILL);
+        }
+        for (int rank = 0; rank < run->plan->world; rank++) {
+            if (run->pids[rank] <= 0 || !reap(run->pids[rank], &result->code[rank]))
+                continue;
+            if (killed)
+                result->code[rank] = RANKS_TIMED_OUT;
+            run->pids[rank] = 0;
+            left--;
+        }
+        nanosleep(&moment, NULL);
+    }
+    result->seconds = clock_seconds() - begun;
+}
+
+void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result)
+{
+    struct run run = {.plan = plan};
+    size_t reports_bytes = (size_t)plan->world * sizeof *run.reports;
+    memset(result, 0, sizeof *result);
+    result->world = plan->world;
+    run.reports =
+        mmap(NULL, reports_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(run.reports, MAP_FAILED);
+
+    struct environment *environment = &run.environment;
+    environment->world = environment->local_world = plan->world;
+    environment->launched = true;
+    snprintf(environment->master_address, sizeof environment->master_address, "127.0.0.1");
+    environment->rendezvous_fd = ranks_bind(&environment->master_port);
+    for (int i = 0; i < ENVIRONMENT_TOKEN_BYTES; i++)
+        environment->token[i] = (uint8_t)(environment->master_port >> (i % 2 * 8));
+
+    fork_all(&run);
+    wait_all(&run, result);
+    for (int rank = 0; rank < plan->world; rank++) {
+        memcpy(result->text[rank], run.reports[rank].text, RANKS_TEXT_BYTES);
+        memcpy(result->log[rank], run.reports[rank].log, RANKS_TEXT_BYTES);
+    }
+    munmap(run.reports, reports_bytes);
+}
+
+void ranks_run(int world, ranks_body *body, void *context, struct ranks_result *result)
+{
+    struct ranks_plan plan = {.world = world, .body = body, .context = context};
+    ranks_run_plan(&plan, result);
+}
+
+void ranks_assert_ok(const struct ranks_result *result)
+{
+    char all[RANKS_MOST * 256] = "";
+    bool ok = true;
+    for (int rank = 0; rank < result->world; rank++) {
+        size_t used = strlen(all);
+        ok = ok && result->code[rank] == 0;
+        if (result->code[rank])
+            snprintf(all + used, sizeof all - used, "\n  rank %d ended with %d: %.200s", rank,
+                     result->code[rank], result->text[rank]);
+    }
+    ck_assert_msg(ok, "%d ranks:%s", result->world, all);
+}
