@@ -28,7 +28,7 @@ struct trainer {
     struct model_listener listener; // told of each tensor in the last micro-batch only
     double loss;                    // of the last step: this rank's samples' losses, summed
     size_t samples;                 // of the last step: this rank's share
-    double seconds; // of the last step: what its gradient took
+    double seconds;                 // of the last step: what its gradient took
     struct memory *memory;
 };
 

@@ -196,8 +196,9 @@ START_TEST(every_fifth_row_is_for_testing)
     for (size_t i = 0; i < 2; i++)
         ck_assert_float_eq(loaded.test.features[2 * i], (float)(5 * i + 4));
     for (size_t i = 0; i < 11; i++) {
-        ck_assert_float_eq(loaded.train.features[2 * i + 1], -(float)(i + i / 4));
-        ck_assert_int_eq(loaded.train.labels[i], (int32_t)((i + i / 4) % 3));
+        size_t line = i + i / 4;
+        ck_assert_float_eq(loaded.train.features[2 * i + 1], -(float)line);
+        ck_assert_int_eq(loaded.train.labels[i], (int32_t)(line % 3));
     }
     unload(&loaded);
     folder_close(&folder);
