@@ -167,6 +167,34 @@ START_TEST(backward_gives_the_hand_worked_gradients_in_reverse_order)
 }
 END_TEST
 
+/* Widths 2 -> 3 -> 2 -> 3 -> 1, all weights 1: a = 1, 2, 6, 12, 36 and d = 6, 3, 1, 1 down to up.
+ */
+START_TEST(backward_walks_down_a_deep_model)
+{
+    static const size_t widths[5] = {2, 3, 2, 3, 1};
+    static const float expected[4] = {6 * 1, 3 * 2, 1 * 6, 1 * 12};
+    struct model_listener nobody = {0};
+    struct activations activations;
+    struct memory memory = {0};
+    struct model model;
+    model_plan(&model, widths, 4, false);
+    float ones[21], grad[21] = {0};
+    ck_assert_uint_eq(model.count, 21);
+    for (size_t i = 0; i < 21; i++)
+        ones[i] = 1;
+    ck_assert_int_eq(activations_init(&activations, &model, 1, &memory), 0);
+    activations.a[0][0] = activations.a[0][1] = 1;
+    model_forward(&model, ones, &activations, 1);
+    ck_assert(activations.a[4][0] == 36);
+    activations.a[4][0] = 1;
+    model_backward(&model, ones, &activations, 1, grad, &nobody);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < model.tensors[i].slice.count; j++)
+            ck_assert(grad[model.tensors[i].slice.begin + j] == expected[i]);
+    activations_release(&activations, &model, &memory);
+}
+END_TEST
+
 START_TEST(no_row_changes_no_gradient_and_announces_every_tensor)
 {
     struct pass pass;
@@ -220,6 +248,7 @@ Suite *model_suite(void)
     tcase_add_test(tcase, first_weights_depend_on_the_seed_alone);
     tcase_add_test(tcase, forward_gives_the_hand_worked_outputs);
     tcase_add_test(tcase, backward_gives_the_hand_worked_gradients_in_reverse_order);
+    tcase_add_test(tcase, backward_walks_down_a_deep_model);
     tcase_add_test(tcase, no_row_changes_no_gradient_and_announces_every_tensor);
     tcase_add_test(tcase, a_nan_in_the_data_reaches_the_output);
     tcase_add_test(tcase, backward_leaves_the_data_and_the_parameters_alone);
