@@ -24,6 +24,7 @@ Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
+Suite *trainer_suite(void);
 Suite *replay_suite(void);
 Suite *ring_suite(void);
 
@@ -53,6 +54,7 @@ static const struct suite_entry suites[] = {
     {"norm", norm_suite},
     {"optimizer", optimizer_suite},
     {"schedule", schedule_suite},
+    {"trainer", trainer_suite},
     {"replay", replay_suite},
     {"ring", ring_suite},
     {NULL, NULL},
