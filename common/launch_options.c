@@ -1,0 +1,194 @@
+/* launch_options: one table of flags; parsing, refusals and --help come from it. See the header. */
+#include "common/launch_options.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORT_MOST = 65535, GRACE_MOST = 3600 };
+
+enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_ADDRESS, KIND_SWITCH, KIND_LATER };
+
+struct flag {
+    const char *name;
+    enum kind kind;
+    size_t offset; // into struct launch_options
+    int least, most;
+    const char *takes, *help;
+};
+
+#define FIELD(name) offsetof(struct launch_options, name)
+
+static const struct flag flags[] = {
+    {"-n", KIND_NUMBER, FIELD(ranks), 1, ENVIRONMENT_WORLD_MOST, "N",
+     "ranks to start on this machine"},
+    {"--nproc-per-node", KIND_NUMBER, FIELD(ranks), 1, ENVIRONMENT_WORLD_MOST, "N", "the same"},
+    {"--nnodes", KIND_NUMBER, FIELD(nodes), 1, ENVIRONMENT_WORLD_MOST, "M",
+     "machines of the job (1); each runs launch, with the same JOB_TOKEN set"},
+    {"--node-rank", KIND_NUMBER, FIELD(node_rank), 0, ENVIRONMENT_WORLD_MOST - 1, "R",
+     "which of them this is (0)"},
+    {"--master-addr", KIND_ADDRESS, FIELD(master_address), 0, 0, "ADDRESS",
+     "where rank 0 listens (127.0.0.1)"},
+    {"--master-port", KIND_NUMBER, FIELD(master_port), 1, PORT_MOST, "PORT",
+     "its port (any free one)"},
+    {"--log-dir", KIND_TEXT, FIELD(log_dir), 0, 0, "DIR",
+     "also keep each rank's output, unmarked, in DIR/rank-R.log"},
+    {"--grace", KIND_SECONDS, FIELD(grace_seconds), 0, GRACE_MOST, "SECONDS",
+     "from SIGTERM to SIGKILL when the job is stopped (5)"},
+    {"--max-restarts", KIND_LATER, 0, 0, 0, NULL, NULL},
+    {"--help", KIND_SWITCH, FIELD(help), 0, 0, NULL, "show this"},
+    {"-h", KIND_SWITCH, FIELD(help), 0, 0, NULL, "the same"},
+    {"--version", KIND_SWITCH, FIELD(version), 0, 0, NULL, "show the version"},
+};
+enum { FLAGS = sizeof flags / sizeof *flags };
+
+void launch_options_help(FILE *out)
+{
+    fprintf(out,
+            "usage: launch -n N [options] program [arguments]\n\n"
+            "Starts N ranks of a program, marks every line they print with its rank, and stops "
+            "all\nwhen one fails.\n\n");
+    for (size_t i = 0; i < FLAGS; i++)
+        if (flags[i].help)
+            fprintf(out, "  %-16s %-8s %s\n", flags[i].name, flags[i].takes ? flags[i].takes : "",
+                    flags[i].help);
+    fprintf(
+        out,
+        "\nEach rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,\n"
+        "MASTER_PORT and JOB_TOKEN in its environment, and unless one of them is set,\n"
+        "OMP_NUM_THREADS and OPENBLAS_NUM_THREADS: cores / ranks, at least 1.\n\n"
+        "Exit code: 0 when every rank returned 0; else the code of the rank that failed first,\n"
+        "128 + signal if it was killed; 127 when the program cannot be started; 2 for a wrong\n"
+        "command line; 130, 143, 129 after Ctrl-C, SIGTERM, SIGHUP.\n");
+}
+
+/* The flag `text` names, alone or as --flag=value; *value is then what follows the '='. */
+static const struct flag *flag_find(const char *text, const char **value)
+{
+    for (size_t i = 0; i < FLAGS; i++) {
+        size_t length = strlen(flags[i].name);
+        if (strncmp(text, flags[i].name, length) != 0)
+            continue;
+        if (text[length] != '\0' && (text[length] != '=' || text[1] != '-'))
+            continue;
+        *value = text[length] == '=' ? text + length + 1 : NULL;
+        return &flags[i];
+    }
+    return NULL;
+}
+
+static int set_number(const struct flag *flag, const char *value, int *number, struct fail *fail)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(value, &end, 10);
+    if (strspn(value, "0123456789") != strlen(value) || end == value || errno != 0 ||
+        n < flag->least || n > flag->most)
+        return fail_set(fail, -EINVAL, "%s %s: must be a whole number from %d to %d", flag->name,
+                        value, flag->least, flag->most);
+    *number = (int)n;
+    return 0;
+}
+
+static int set_seconds(const struct flag *flag, const char *value, double *seconds,
+                       struct fail *fail)
+{
+    char *end;
+    double n = strtod(value, &end);
+    if (strspn(value, "0123456789.") != strlen(value) || end == value || *end != '\0' ||
+        n < flag->least || n > flag->most)
+        return fail_set(fail, -EINVAL, "%s %s: must be a number of seconds from %d to %d",
+                        flag->name, value, flag->least, flag->most);
+    *seconds = n;
+    return 0;
+}
+
+static int set_address(const struct flag *flag, const char *value, char *address, struct fail *fail)
+{
+    struct in_addr number;
+    if (strcmp(value, "localhost") == 0)
+        value = "127.0.0.1";
+    if (inet_pton(AF_INET, value, &number) != 1)
+        return fail_set(fail, -EINVAL, "%s %s: must be an IPv4 address such as 127.0.0.1",
+                        flag->name, value);
+    snprintf(address, ENVIRONMENT_ADDRESS_BYTES, "%s", value);
+    return 0;
+}
+
+static int flag_set(const struct flag *flag, const char *value, struct launch_options *options,
+                    struct fail *fail)
+{
+    void *field = (char *)options + flag->offset;
+    switch (flag->kind) {
+    case KIND_NUMBER:
+        return set_number(flag, value, field, fail);
+    case KIND_SECONDS:
+        return set_seconds(flag, value, field, fail);
+    case KIND_ADDRESS:
+        return set_address(flag, value, field, fail);
+    case KIND_TEXT:
+        *(const char **)field = value;
+        return 0;
+    case KIND_SWITCH:
+        *(bool *)field = true;
+        return 0;
+    case KIND_LATER:
+        break;
+    }
+    return fail_set(fail, -EINVAL,
+                    "%s: not supported; a failed job is started again by hand, with --resume",
+                    flag->name);
+}
+
+static int check_together(const struct launch_options *options, struct fail *fail)
+{
+    if (options->ranks == 0)
+        return fail_set(fail, -EINVAL, "-n is missing: it takes the number of ranks, from 1 to %d",
+                        ENVIRONMENT_WORLD_MOST);
+    if (!*options->program)
+        return fail_set(fail, -EINVAL,
+                        "the program is missing: launch -n N [options] program [arguments]");
+    if (options->node_rank >= options->nodes)
+        return fail_set(fail, -EINVAL, "--node-rank %d: must be from 0 to %d with --nnodes %d",
+                        options->node_rank, options->nodes - 1, options->nodes);
+    if (options->ranks * options->nodes > ENVIRONMENT_WORLD_MOST)
+        return fail_set(fail, -EINVAL, "-n %d --nnodes %d: a job has at most %d ranks",
+                        options->ranks, options->nodes, ENVIRONMENT_WORLD_MOST);
+    if (options->nodes > 1 && (!options->master_address[0] || options->master_port == 0))
+        return fail_set(fail, -EINVAL,
+                        "--nnodes %d needs --master-addr and --master-port, the same everywhere",
+                        options->nodes);
+    return 0;
+}
+
+int launch_options_parse(struct launch_options *options, char **argv, struct fail *fail)
+{
+    *options = (struct launch_options){.nodes = 1, .grace_seconds = 5};
+    char **next = argv + 1;
+    while (*next && (*next)[0] == '-' && strcmp(*next, "--") != 0) {
+        const char *value;
+        const struct flag *flag = flag_find(*next, &value);
+        if (!flag)
+            return fail_set(fail, -EINVAL, "%s: no such flag; launch --help lists them all", *next);
+        next++;
+        if (flag->takes && !value && !*next)
+            return fail_set(fail, -EINVAL, "%s: its value is missing (%s: %s)", flag->name,
+                            flag->takes, flag->help);
+        if (flag->takes && !value)
+            value = *next++;
+        int error = flag_set(flag, value, options, fail);
+        if (error < 0)
+            return error;
+    }
+    options->program = *next && strcmp(*next, "--") == 0 ? next + 1 : next;
+    if (options->help || options->version)
+        return 0;
+    int error = check_together(options, fail);
+    if (error < 0)
+        return error;
+    if (!options->master_address[0])
+        snprintf(options->master_address, sizeof options->master_address, "127.0.0.1");
+    return 0;
+}
