@@ -1,0 +1,70 @@
+/* launch_plan: cores, token, port. See the header. */
+#ifdef __linux__
+#define _GNU_SOURCE // sched_getaffinity
+#include <sched.h>
+#endif
+#include "common/launch_plan.h"
+
+#include "common/launch_port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int cores(void)
+{
+#ifdef __linux__
+    cpu_set_t set; // taskset and containers allow fewer than there are
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+#endif
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int launch_plan_threads(int local_world)
+{
+    int threads = cores() / local_world;
+    return threads > 1 ? threads : 1;
+}
+
+static int draw_token(struct launch_plan *plan, struct fail *fail)
+{
+    unsigned char bits[ENVIRONMENT_TOKEN_BYTES];
+    FILE *random = fopen("/dev/urandom", "rb");
+    size_t got = random ? fread(bits, 1, sizeof bits, random) : 0;
+    if (random)
+        fclose(random);
+    if (got != sizeof bits)
+        return fail_set(fail, -EIO, "cannot read /dev/urandom, for the job's token");
+    for (size_t i = 0; i < sizeof bits; i++)
+        snprintf(plan->token + 2 * i, 3, "%02x", bits[i]);
+    return 0;
+}
+
+int launch_plan_make(struct launch_plan *plan, const struct launch_options *options,
+                     struct fail *fail)
+{
+    *plan = (struct launch_plan){
+        .local_world = options->ranks,
+        .world = options->ranks * options->nodes,
+        .first_rank = options->ranks * options->node_rank,
+        .master_address = options->master_address,
+        .master_port = options->master_port,
+        .listener = -1,
+        .threads = launch_plan_threads(options->ranks),
+        .program = options->program,
+    };
+    /* Launchers on several machines cannot agree on a random token: the user sets JOB_TOKEN. */
+    int error = options->nodes == 1 ? draw_token(plan, fail) : 0;
+    if (error < 0 || options->node_rank > 0)
+        return error;
+    plan->listener = launch_port_listen(plan->master_address, &plan->master_port, fail);
+    return plan->listener < 0 ? plan->listener : 0;
+}
+
+void launch_plan_release(struct launch_plan *plan)
+{
+    if (plan->listener >= 0)
+        close(plan->listener);
+    plan->listener = -1;
+}
