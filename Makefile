@@ -155,7 +155,7 @@ $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircas
 $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a
+$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(BUILD)/launch
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 -include $(OBJECTS:.o=.d)

@@ -1,0 +1,270 @@
+/* launch_job: starts the ranks, waits for signals, and stops them. See the header. */
+#include "common/launch_job.h"
+
+#include "common/launch_cause.h"
+#include "common/launch_keeper.h"
+#include "common/launch_output.h"
+#include "common/launch_plan.h"
+#include "common/launch_rank.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { SIGNALS = 4, CANNOT_START = 127 };
+
+static const uint64_t failing_ms = 100; // how long the neighbours of a dead rank are waited for
+static const uint64_t drain_ms = 500;   // how long a pipe somebody else holds open is listened to
+static const uint64_t again_ms = 20;    // one signal that was sent to us twice (timeout(1) does)
+
+enum state { RUNNING, FAILING, STOPPING, KILLED, DRAINING };
+
+struct job {
+    const struct launch_options *options;
+    struct launch_plan plan;
+    struct launch_keeper keeper;
+    struct launch_output output;
+    uv_loop_t loop;
+    uv_signal_t signals[SIGNALS];
+    uv_timer_t timer;
+    enum state state;
+    size_t running, over;    // ranks
+    struct launch_end *ends; // (local_world), as are pids
+    pid_t *pids;
+    int code;            // unless a rank is the cause
+    const char *reason;  // why the job was stopped, unless a rank is the cause
+    uint64_t stopped_at; // milliseconds of the loop
+};
+
+static void job_kill(struct job *job)
+{
+    job->state = KILLED;
+    launch_keeper_signal(&job->keeper, SIGKILL);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void job_stop(struct job *job)
+{
+    job->state = STOPPING;
+    job->stopped_at = uv_now(&job->loop);
+    launch_keeper_signal(&job->keeper, SIGTERM);
+    launch_keeper_signal(&job->keeper, SIGCONT); // a stopped process heeds no other signal
+    uv_timer_start(&job->timer, on_timer, (uint64_t)(1000 * job->options->grace_seconds), 0);
+}
+
+/* Something that is no rank's fault ends the job. */
+static void job_abort(struct job *job, int code, const char *reason)
+{
+    if (job->state >= STOPPING)
+        return;
+    if (job->state == RUNNING) {
+        job->code = code;
+        job->reason = reason;
+    }
+    job_stop(job);
+}
+
+static void on_output_change(void *owner)
+{
+    struct job *job = owner;
+    int error = launch_output_error(&job->output);
+    if (error == -EPIPE)
+        job_abort(job, 128 + SIGPIPE, "nobody reads the output any longer");
+    else if (error < 0)
+        job_abort(job, 1, "the output cannot be written");
+    if (job->state == DRAINING && launch_output_ended(&job->output))
+        uv_stop(&job->loop);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct job *job = timer->data;
+    if (job->state == FAILING) {
+        job_stop(job);
+    } else if (job->state == STOPPING) {
+        job_kill(job);
+    } else if (job->state == DRAINING && launch_output_still(&job->output) &&
+               (job->code != 0 || launch_output_flushed(&job->output))) {
+        /* The job was interrupted and nobody reads; or a process that left the group lives on. */
+        launch_output_close(&job->output);
+        uv_stop(&job->loop);
+    }
+}
+
+static void job_drain(struct job *job)
+{
+    job->state = DRAINING;
+    launch_keeper_end(&job->keeper); // and whatever the ranks have left behind
+    uv_timer_start(&job->timer, on_timer, drain_ms, drain_ms);
+    on_output_change(job);
+}
+
+static void job_reap(struct job *job, size_t i)
+{
+    struct launch_end *end = &job->ends[i];
+    if (end->ended || waitpid(job->pids[i], &end->status, WNOHANG) != job->pids[i])
+        return;
+    end->ended = true;
+    end->order = job->over++;
+    end->stopped = job->state >= STOPPING;
+    job->running--;
+    if (end->status != 0 && job->state == RUNNING) {
+        job->state = FAILING;
+        uv_timer_start(&job->timer, on_timer, failing_ms, 0);
+    }
+}
+
+static void on_child(uv_signal_t *signal, int number)
+{
+    struct job *job = signal->data;
+    (void)number;
+    if (job->state == DRAINING)
+        return;
+    for (size_t i = 0; i < job->output.ranks; i++)
+        job_reap(job, i);
+    if (job->running == 0) {
+        job_drain(job);
+    } else if (launch_keeper_lost(&job->keeper)) {
+        job_abort(job, 1, "the process that guards the ranks was killed");
+        job->state = KILLED;
+    }
+}
+
+static const char *reason_of(int number)
+{
+    return number == SIGINT    ? "it was interrupted (SIGINT)"
+           : number == SIGTERM ? "it was told to end (SIGTERM)"
+                               : "its terminal was closed (SIGHUP)";
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct job *job = signal->data;
+    bool again = job->state >= STOPPING && uv_now(&job->loop) - job->stopped_at >= again_ms;
+    job_abort(job, 128 + number, reason_of(number));
+    if (again && job->state == STOPPING)
+        job_kill(job);
+    else if (again && job->state == DRAINING)
+        uv_stop(&job->loop);
+}
+
+static int job_listen(struct job *job)
+{
+    static const int numbers[SIGNALS] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hangup;
+    signal(SIGPIPE, SIG_IGN);
+    int error = uv_timer_init(&job->loop, &job->timer);
+    job->timer.data = job;
+    for (int i = 0; i < SIGNALS && error == 0; i++) {
+        error = uv_signal_init(&job->loop, &job->signals[i]);
+        job->signals[i].data = job;
+        /* nohup: started so that it outlives its terminal. */
+        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &hangup) == 0 &&
+            hangup.sa_handler == SIG_IGN)
+            continue;
+        if (error == 0)
+            error = uv_signal_start(&job->signals[i], i == 0 ? on_child : on_signal, numbers[i]);
+    }
+    return error;
+}
+
+static int job_start_ranks(struct job *job, struct fail *fail)
+{
+    for (int i = 0; i < job->plan.local_world; i++) {
+        struct launch_process process;
+        int error = launch_rank_start(&job->plan, i, job->keeper.group, &process, fail);
+        if (error < 0)
+            return error;
+        int rank = job->plan.first_rank + i;
+        job->pids[i] = process.pid;
+        job->ends[i].rank = rank;
+        job->running++;
+        error = launch_output_attach(&job->output, (size_t)i, rank, &process, fail);
+        if (error < 0)
+            return error;
+    }
+    return 0;
+}
+
+static int job_prepare(struct job *job, struct fail *fail)
+{
+    size_t ranks = (size_t)job->options->ranks;
+    job->output.on_change = on_output_change;
+    job->output.owner = job;
+    job->ends = calloc(ranks, sizeof *job->ends);
+    job->pids = calloc(ranks, sizeof *job->pids);
+    int error = job->ends && job->pids ? job_listen(job) : -ENOMEM;
+    if (error < 0)
+        return fail_set(fail, error, "cannot prepare the job: %s", strerror(-error));
+    error = launch_output_init(&job->output, &job->loop, ranks, fail);
+    if (error == 0 && job->options->log_dir)
+        error = launch_output_log(&job->output, job->options->log_dir, job->plan.first_rank, fail);
+    return error;
+}
+
+/* The last lines. */
+static int job_tell(struct job *job)
+{
+    char text[LAUNCH_CAUSE_TEXT_BYTES] = "";
+    size_t ranks = job->output.ranks, cause = launch_cause_find(job->ends, ranks);
+    int code = cause < ranks ? launch_cause_code(&job->ends[cause]) : job->code;
+    if (cause < ranks)
+        launch_cause_tell(job->ends, ranks, cause, text);
+    else if (job->reason)
+        snprintf(text, sizeof text, "launch: the job was stopped: %s\n", job->reason);
+    launch_output_say(&job->output, text);
+    if (launch_output_flushed(&job->output))
+        return code;
+    uv_run(&job->loop, UV_RUN_DEFAULT); // until it is written
+    return code;
+}
+
+static void on_walk(uv_handle_t *handle, void *unused)
+{
+    (void)unused;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void job_release(struct job *job)
+{
+    launch_keeper_end(&job->keeper);
+    launch_plan_release(&job->plan);
+    uv_walk(&job->loop, on_walk, NULL);
+    uv_run(&job->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&job->loop);
+    launch_output_release(&job->output);
+    free(job->ends);
+    free(job->pids);
+}
+
+int launch_job_run(const struct launch_options *options, int *code, struct fail *fail)
+{
+    struct job job = {.options = options, .plan.listener = -1};
+    *code = 1;
+    int error = launch_keeper_start(&job.keeper, fail);
+    if (error < 0)
+        return error;
+    error = uv_loop_init(&job.loop);
+    if (error < 0) {
+        launch_keeper_end(&job.keeper);
+        return fail_set(fail, error, "cannot make an event loop: %s", uv_strerror(error));
+    }
+    error = launch_plan_make(&job.plan, options, fail);
+    if (error == 0)
+        error = job_prepare(&job, fail);
+    if (error == 0)
+        error = job_start_ranks(&job, fail);
+    if (error == -ENOEXEC)
+        *code = CANNOT_START;
+    if (error == 0) {
+        launch_plan_release(&job.plan);
+        uv_run(&job.loop, UV_RUN_DEFAULT);
+        *code = job_tell(&job);
+    }
+    job_release(&job);
+    return error;
+}

@@ -1,0 +1,23 @@
+/*
+ * launch_job: N ranks from their start to the end of the last one.
+ *
+ *     RUNNING --a rank fails--> FAILING --0.1 s--> STOPPING --grace--> KILLED
+ *        |                                  ^          |                  |
+ *        |--- Ctrl-C, SIGTERM, SIGHUP ------'          |                  |
+ *        '-------------- no rank is left --------------+--> DRAINING <----'
+ *
+ * FAILING waits for the neighbours of a rank that died, so that the cause is chosen among all of
+ * them (launch_cause.h). STOPPING has sent SIGTERM, KILLED SIGKILL, both to the whole group.
+ * DRAINING passes on what is still in the pipes. Whatever happens, no process is left.
+ */
+#ifndef COMMON_LAUNCH_JOB_H
+#define COMMON_LAUNCH_JOB_H
+
+#include "common/fail.h"
+#include "common/launch_options.h"
+
+/* Runs the job, prints what its ranks print, and in the end why it failed. Sets *code to what the
+ * launcher should return. 0, or a negative error when the job could not be started. */
+int launch_job_run(const struct launch_options *options, int *code, struct fail *fail);
+
+#endif

@@ -1,0 +1,124 @@
+/* program: fork, exec, wait, with files for the output. See the header. */
+#include "tests/program.h"
+
+#include "common/clock.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum { PATH_BYTES = 4096, GONE_MS = 10000 };
+static const double patience_seconds = 30;
+
+static void set_launch(void)
+{
+    char self[PATH_BYTES], path[PATH_BYTES + 16];
+    size_t size = sizeof self;
+    if (uv_exepath(self, &size) < 0)
+        _exit(126);
+    snprintf(path, sizeof path, "%s/launch", dirname(self));
+    setenv("LAUNCH", path, 1);
+}
+
+static void become(const struct program *program, const char *folder, const char *command,
+                   const sigset_t *before)
+{
+    /* What a developer has set for himself is not the test's. */
+    static const char *const unwanted[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "JOB_TOKEN"};
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
+        unsetenv(unwanted[i]);
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        signal(handled[i], SIG_DFL);
+    sigprocmask(SIG_SETMASK, before, NULL);
+    set_launch();
+    dup2(fileno(program->files[0]), 1);
+    dup2(fileno(program->files[1]), 2);
+    if (chdir(folder) == 0)
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(126);
+}
+
+void program_start(struct program *program, const char *folder, const char *command)
+{
+    int ends[2];
+    sigset_t all, before;
+    *program = (struct program){0};
+    ck_assert_int_eq(pipe(ends), 0);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    for (int i = 0; i < 2; i++) {
+        program->files[i] = tmpfile();
+        ck_assert_ptr_nonnull(program->files[i]);
+        fcntl(fileno(program->files[i]), F_SETFD, FD_CLOEXEC);
+    }
+    program->seconds = -clock_seconds();
+    /* Until it has its own, the child has Check's handlers: they would kill this test. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    program->pid = fork();
+    if (program->pid == 0)
+        become(program, folder, command, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    ck_assert_int_gt(program->pid, 0);
+    close(ends[1]);
+    program->lifeline = ends[0];
+}
+
+static char *content(FILE *file)
+{
+    long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    ck_assert_int_ge(size, 0);
+    rewind(file);
+    char *text = malloc((size_t)size + 1);
+    ck_assert_ptr_nonnull(text);
+    text[fread(text, 1, (size_t)size, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+void program_wait(struct program *program)
+{
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(program->pid, &status, WNOHANG)) == 0 &&
+           program->seconds + clock_seconds() < patience_seconds)
+        usleep(2000);
+    if (ended == 0) {
+        kill(program->pid, SIGKILL);
+        waitpid(program->pid, &status, 0);
+    }
+    program->seconds += clock_seconds();
+    program->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    program->out = content(program->files[0]);
+    program->err = content(program->files[1]);
+    ck_assert_msg(ended == program->pid, "it did not end in %g s; it printed:\n%s%s",
+                  patience_seconds, program->out, program->err);
+}
+
+void program_run(struct program *program, const char *folder, const char *command)
+{
+    program_start(program, folder, command);
+    program_wait(program);
+}
+
+bool program_gone(const struct program *program)
+{
+    struct pollfd lifeline = {.fd = program->lifeline, .events = POLLIN};
+    char byte;
+    return poll(&lifeline, 1, GONE_MS) == 1 && read(program->lifeline, &byte, 1) == 0;
+}
+
+void program_close(struct program *program)
+{
+    close(program->lifeline);
+    free(program->out);
+    free(program->err);
+}
