@@ -46,6 +46,8 @@ static int open_link(struct comm *comm, struct link *link, int fd, int socket_bu
     link->owner = comm;
     link->on_bytes = link == &comm->left ? on_left_bytes : on_right_bytes;
     int error = link_open(link, &comm->loop, fd, STAGING_BYTES);
+    if (!error)
+        uv_tcp_nodelay(&link->stream, 1); // a small frame is not held back for a larger one
     if (!error && socket_buffer_bytes > 0) {
         int send_bytes = socket_buffer_bytes, receive_bytes = socket_buffer_bytes;
         uv_send_buffer_size((uv_handle_t *)&link->stream, &send_bytes);

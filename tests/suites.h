@@ -27,6 +27,8 @@ Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
 Suite *trainer_suite(void);
 Suite *replay_suite(void);
+Suite *wire_suite(void);
+Suite *rendezvous_suite(void);
 Suite *ring_suite(void);
 
 struct suite_entry {
@@ -58,6 +60,8 @@ static const struct suite_entry suites[] = {
     {"schedule", schedule_suite},
     {"trainer", trainer_suite},
     {"replay", replay_suite},
+    {"wire", wire_suite},
+    {"rendezvous", rendezvous_suite},
     {"ring", ring_suite},
     {NULL, NULL},
 };
