@@ -155,7 +155,8 @@ $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircas
 $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(BUILD)/launch
+# Tests run the programs beside them.
+$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(BUILD)/launch $(BUILD)/verify
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 -include $(OBJECTS:.o=.d)

@@ -19,6 +19,7 @@ Suite *idx_suite(void);
 Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
+Suite *verify_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
 Suite *model_suite(void);
@@ -52,6 +53,7 @@ static const struct suite_entry suites[] = {
     {"dataset", dataset_suite},
     {"sampler", sampler_suite},
     {"locate", locate_suite},
+    {"verify", verify_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
     {"model", model_suite},
