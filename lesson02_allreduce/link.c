@@ -62,6 +62,8 @@ int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
     link->open = error == 0;
     if (!error)
         error = uv_tcp_open(&link->stream, fd);
+    if (!error) // or small frames wait for the acknowledgement of earlier ones, 40 ms and more
+        error = uv_tcp_nodelay(&link->stream, 1);
     if (error) {
         close(fd);
         return error;

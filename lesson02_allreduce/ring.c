@@ -4,11 +4,11 @@
  * Reduce-scatter over 3 ranks, each vector cut into chunks 0 1 2. In every round a rank sends one
  * chunk on and adds its own part to the one it hears; a chunk is whole when it comes home:
  *
- *                      rank 0           rank 1           rank 2
- *     round 0   sends  chunk 2          chunk 0          chunk 1
- *               has    1: g2+g0         2: g0+g1         0: g1+g2      (written as own parts came
- * in) round 1   sends  chunk 1          chunk 2          chunk 0 owns   0: g1+g2+g0      1:
- * g2+g0+g1      2: g0+g1+g2
+ *                      rank 0         rank 1         rank 2
+ *     round 0   sends  2              0              1
+ *               has    1: g2+g0       2: g0+g1       0: g1+g2
+ *     round 1   sends  1              2              0
+ *               owns   0: g1+g2+g0    1: g2+g0+g1    2: g0+g1+g2
  *
  * All-gather walks the same way with whole chunks: in round s a rank sends on the chunk it got in
  * round s - 1, its own at first. All-reduce is the one after the other.

@@ -1,0 +1,115 @@
+/* against_single: is the ring's gradient lesson 1's? See the header. */
+#include "lesson02_allreduce/against_single.h"
+#include "lesson01_single/prove.h"
+#include "lesson02_allreduce/agree.h"
+#include "lesson02_allreduce/replay.h"
+
+#include <errno.h>
+#include <string.h>
+
+int against_single_init(struct against_single *against, struct run *run)
+{
+    *against = (struct against_single){.memory = &run->memory};
+    if (run->options.verify == 0)
+        return 0;
+    size_t count = run->model.count, world = (size_t)run->environment.world;
+    size_t batch = run->options.batch;
+    struct trainer like = run->trainer;
+    like.listener = (struct model_listener){0};
+    int error = trainer_init(&against->replay, &like,
+                             batch < run->train.count ? batch : run->train.count, &run->memory);
+    if (!error)
+        error = bound_init(&against->bound, &run->model, &run->memory);
+    if (error)
+        return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
+    against->shares = memory_floats(&run->memory, MEMORY_OTHER, world * count);
+    against->sum = memory_floats(&run->memory, MEMORY_OTHER, count);
+    against->before = memory_floats(&run->memory, MEMORY_OTHER, count);
+    if (against->shares && against->sum && against->before)
+        return 0;
+    return fail_set(&run->fail, -ENOMEM, "no memory to verify with: try --no-verify");
+}
+
+void against_single_release(struct against_single *against)
+{
+    if (against->replay.model) {
+        size_t count = against->replay.model->count, world = against->replay.world;
+        memory_return(against->memory, MEMORY_OTHER, against->shares, world * count);
+        memory_return(against->memory, MEMORY_OTHER, against->sum, count);
+        memory_return(against->memory, MEMORY_OTHER, against->before, count);
+    }
+    bound_release(&against->bound);
+    trainer_release(&against->replay);
+    *against = (struct against_single){0};
+}
+
+/* What lesson 1 computes of the samples of `rank` of `world`, into grad. */
+static void replay(struct against_single *against, const struct step *step, size_t rank,
+                   size_t world, float *grad)
+{
+    struct trainer trainer = against->replay;
+    trainer.rank = rank;
+    trainer.world = world;
+    trainer.grad = grad;
+    trainer_gradient(&trainer, step);
+}
+
+static void prove_shares(struct against_single *against, struct run *run, const struct step *step)
+{
+    size_t count = run->model.count, world = run->trainer.world;
+    const float *shares[ENVIRONMENT_WORLD_MOST];
+    for (size_t rank = 0; rank < world; rank++) {
+        replay(against, step, rank, world, against->shares + rank * count);
+        shares[rank] = against->shares + rank * count;
+    }
+    replay_ring_allreduce(shares, world, count, against->sum);
+    struct prove prove = {0};
+    struct prove_pair pair = {
+        .slice = run->whole,
+        .found = run->grad,
+        .expected = against->sum,
+        .before = against->steps > 0 ? against->before : NULL,
+    };
+    prove_pair(&prove, &pair);
+    prove_end(&prove, run, step, "gradient after the ring = lesson 1's shares added in ring order");
+    memcpy(against->before, against->sum, count * sizeof *against->sum);
+}
+
+/* Both sides are float computations, each within the bound of the truth. */
+static void prove_whole(struct against_single *against, struct run *run, const struct step *step)
+{
+    float *whole = against->sum;
+    replay(against, step, 0, 1, whole);
+    bound_step(&against->bound, &against->replay, step);
+    for (size_t i = 0; i < run->model.count; i++)
+        against->bound.bound[i] *= 2;
+    struct prove prove = {0};
+    struct prove_pair pair = {
+        .slice = run->whole,
+        .found = run->grad,
+        .expected = whole,
+        .bound = against->bound.bound,
+    };
+    prove_pair(&prove, &pair);
+    prove_end(&prove, run, step,
+              "gradient after the ring ~ lesson 1's gradient of the whole batch");
+}
+
+int against_single_gradient(struct against_single *against, struct run *run, struct comm *comm,
+                            const struct step *step)
+{
+    prove_shares(against, run, step);
+    prove_whole(against, run, step);
+    int error = agree(run, comm, step, "gradient = the gradient of every other rank", run->grad,
+                      against->sum);
+    against->steps++;
+    return error ? error : run_judge(run, step);
+}
+
+int against_single_parameters(struct against_single *against, struct run *run, struct comm *comm,
+                              const struct step *step)
+{
+    int error = agree(run, comm, step, "parameters = the parameters of every other rank",
+                      run->param, against->sum);
+    return error ? error : run_judge(run, step);
+}

@@ -1,0 +1,60 @@
+/*
+ * Lesson 2: the same training by several processes, and one new line.
+ *
+ * Each rank computes the gradient of its share of the batch; a ring all-reduce adds the shares up,
+ * so that every rank makes the same update. In the first steps the sum is held against lesson 1.
+ */
+#include "lesson01_single/run.h"
+#include "lesson02_allreduce/against_single.h"
+#include "lesson02_allreduce/meet.h"
+#include "lesson02_allreduce/ring.h"
+
+static const char CLAIM[] = "ring = lesson 1's shares in ring order, bit for bit; ~ whole batch, "
+                            "within a derived bound; ranks equal, bit for bit";
+
+static int train(struct run *run, struct comm *comm, struct against_single *against)
+{
+    struct step step;
+    int error = 0;
+    while (!error && run_next(run, &step)) {
+        bool verify = run_verifies(run, &step);
+        trainer_gradient(&run->trainer, &step);
+        error = ring_allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32);
+        if (!error)
+            error = run_loss(run, &step);
+        if (!error && verify)
+            error = against_single_gradient(against, run, comm, &step);
+        if (error)
+            break;
+        struct rate rate = run_rate(run, &step, run_norm(run));
+        optimizer_step(&run->optimizer, run->param, run->grad, rate);
+        if (verify)
+            error = against_single_parameters(against, run, comm, &step);
+        run->bytes_sent = comm_bytes_sent(comm);
+        if (!error)
+            error = run_record(run, &step);
+    }
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    struct run run;
+    struct comm *comm = NULL;
+    struct against_single against = {0};
+    int stop = run_open(&run, 2, argc, argv);
+    run.claim = CLAIM;
+    if (!stop)
+        stop = meet(&comm, &run);
+    if (!stop)
+        stop = run_start(&run, &run.whole, 1);
+    if (!stop)
+        stop = against_single_init(&against, &run);
+    if (!stop)
+        stop = train(&run, comm, &against);
+    if (stop && comm)
+        meet_report(&run, comm);
+    against_single_release(&against);
+    comm_close(comm);
+    return run_close(&run);
+}

@@ -1,0 +1,17 @@
+/*
+ * meet: from a run to its communicator, as lessons 2 to 4 begin.
+ */
+#ifndef LESSON02_MEET_H
+#define LESSON02_MEET_H
+
+#include "lesson01_single/run.h"
+#include "lesson02_allreduce/comm.h"
+
+/* Opens the communicator the run's environment and options ask for, and lets the run share numbers
+ * through it. 0, or an error that run->fail tells. */
+int meet(struct comm **comm, struct run *run);
+
+/* When something failed: the run's sentence is the communicator's, unless the run has one. */
+void meet_report(struct run *run, const struct comm *comm);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * against_ring: lesson 3's proof. Do buckets and overlap change nothing but the time?
+ *
+ *     overlapped buckets   =   lesson 2's ring on each bucket, after backward          bit for bit
+ *                          ~   lesson 2's ring on the whole gradient at once           (see below)
+ *                          =   what every other rank holds                             bit for bit
+ *
+ * A bucket's chunks are not the whole gradient's chunks: an element may be owned by another rank,
+ * and its ring may start elsewhere. Two ranks' numbers have one sum all the same, a + b = b + a, so
+ * with 1 or 2 ranks the second line is bit for bit too. With W ranks each order is within gamma(W -
+ * 1) sum |g_r| of the true sum (Higham, 2nd ed., section 4.2), two of them within twice that.
+ */
+#ifndef LESSON03_AGAINST_RING_H
+#define LESSON03_AGAINST_RING_H
+
+#include "lesson01_single/run.h"
+#include "lesson02_allreduce/comm.h"
+#include "lesson03_ddp/bucket.h"
+
+struct against_ring {
+    struct trainer replay; // this rank's share again, with nobody listening
+    float *mine;           // (count): this rank's gradient, then reduced bucket by bucket
+    float *whole;          // (count): and reduced at once
+    float *sizes;          // (count): and of absolute values
+    float *before;         // (count): mine, one step earlier
+    double *bound;         // (count)
+    struct memory *memory;
+    size_t steps; // proved so far
+};
+
+/* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. */
+int against_ring_init(struct against_ring *against, struct run *run);
+void against_ring_release(struct against_ring *against); // accepts a zeroed struct
+
+/* After ddp_wait, before the update. 0; the communicator's error; or, on every rank alike, an error
+ * when a comparison failed on any. */
+int against_ring_gradient(struct against_ring *against, struct run *run, struct comm *comm,
+                          const struct bucket_plan *plan, const struct step *step);
+
+/* After the update: do all ranks hold the same parameters? The same errors. */
+int against_ring_parameters(struct against_ring *against, struct run *run, struct comm *comm,
+                            const struct step *step);
+
+#endif

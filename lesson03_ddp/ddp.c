@@ -1,0 +1,81 @@
+/* ddp: gradients that leave while backward still computes. See the header. */
+#include "lesson03_ddp/ddp.h"
+#include "lesson02_allreduce/ring.h"
+
+#include <errno.h>
+
+int ddp_allreduce(struct comm *comm, float *bucket, size_t count)
+{
+    return ring_allreduce(comm, bucket, bucket, count, COMM_F32);
+}
+
+/* Runs in the worker's thread. */
+static int reduce_bucket(void *context, size_t index)
+{
+    struct ddp *ddp = context;
+    struct slice slice = ddp->plan.buckets[index].slice;
+    comm_tag(ddp->comm, (uint32_t)index); // two buckets of one size are not taken for each other
+    return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);
+}
+
+int ddp_init(struct ddp *ddp, struct run *run)
+{
+    ddp->model = &run->model;
+    ddp->overlap = run->options.overlap;
+    bucket_plan_make(&ddp->plan, &run->model, run->options.first_bucket_bytes,
+                     run->options.bucket_bytes);
+    int error = worker_start(&ddp->worker, reduce_bucket, ddp);
+    if (error)
+        fail_set(&run->fail, error, "cannot start the communication thread: %s",
+                 uv_strerror(error));
+    return error;
+}
+
+void ddp_release(struct ddp *ddp)
+{
+    worker_stop(&ddp->worker);
+    *ddp = (struct ddp){0};
+}
+
+static void submit_full_buckets(struct ddp *ddp)
+{
+    while (ddp->next < ddp->plan.count && ddp->missing[ddp->next] == 0) {
+        worker_submit(&ddp->worker);
+        ddp->next++;
+    }
+}
+
+static void on_ready(void *context, size_t tensor)
+{
+    struct ddp *ddp = context;
+    ddp->missing[ddp->plan.of_tensor[tensor]]--;
+    if (ddp->overlap)
+        submit_full_buckets(ddp);
+}
+
+struct model_listener ddp_listener(struct ddp *ddp)
+{
+    return (struct model_listener){.on_ready = on_ready, .context = ddp};
+}
+
+void ddp_begin(struct ddp *ddp)
+{
+    for (size_t i = 0; i < ddp->plan.count; i++)
+        ddp->missing[i] = ddp->plan.buckets[i].tensors;
+    ddp->next = 0;
+    worker_reset(&ddp->worker);
+}
+
+int ddp_wait(struct ddp *ddp, struct fail *fail)
+{
+    ddp->begun_at_end = worker_begun(&ddp->worker);
+    submit_full_buckets(ddp);
+    int error = worker_wait(&ddp->worker);
+    comm_tag(ddp->comm, 0);
+    if (!error && ddp->next < ddp->plan.count)
+        error = fail_set(fail, -EINVAL,
+                         "bucket %zu of %zu never filled: %zu of its %zu tensors got no gradient",
+                         ddp->next, ddp->plan.count, ddp->missing[ddp->next],
+                         ddp->plan.buckets[ddp->next].tensors);
+    return error;
+}

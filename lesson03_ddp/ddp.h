@@ -1,0 +1,55 @@
+/*
+ * ddp: gradients that leave while backward still computes.
+ *
+ * Backward announces each finished tensor; a bucket whose last tensor has come is handed to the
+ * worker. A later bucket that fills first waits for its turn, so that every rank sends in the same
+ * order. In an accumulation window only the last micro-batch announces: one reduction per bucket
+ * per update.
+ *
+ *     ddp_begin(&ddp);                             nothing is ready
+ *     trainer_gradient(&run->trainer, &step);      buckets leave as they fill
+ *     ddp_wait(&ddp);                              all have come back, reduced
+ *
+ * Between ddp_wait and ddp_begin the communicator may be used for other calls.
+ */
+#ifndef LESSON03_DDP_H
+#define LESSON03_DDP_H
+
+#include "lesson01_single/run.h"
+#include "lesson02_allreduce/comm.h"
+#include "lesson03_ddp/bucket.h"
+#include "lesson03_ddp/worker.h"
+
+struct ddp {
+    struct comm *comm;
+    const struct model *model;
+    float *grad; // the slab the buckets are slices of
+    int (*reduce)(struct comm *comm, float *bucket, size_t count); // what is done to a full bucket
+    bool overlap; // false: buckets leave only after backward, in the same order
+    struct bucket_plan plan;
+    struct worker worker;
+
+    size_t missing[MODEL_TENSORS_MOST]; // tensors each bucket still waits for
+    size_t next;                        // the bucket that is submitted next
+    size_t begun_at_end;                // buckets already under way when backward ended
+};
+
+/* Plans the buckets of ddp->grad, as run's options say, and starts the thread. The caller has set
+ * comm, grad and reduce; comm may be used by nobody else from ddp_begin to ddp_wait. 0, or an error
+ * that run->fail tells. */
+int ddp_init(struct ddp *ddp, struct run *run);
+void ddp_release(struct ddp *ddp); // accepts a zeroed struct
+
+/* What trainer->listener is set to, so that backward reports to ddp. */
+struct model_listener ddp_listener(struct ddp *ddp);
+
+void ddp_begin(struct ddp *ddp);
+
+/* 0, or the first error: -EINVAL in `fail` when some tensor was never announced, else comm_fail
+ * tells. */
+int ddp_wait(struct ddp *ddp, struct fail *fail);
+
+/* What lesson 3 does to a bucket: lesson 2's ring, unchanged. 0 or the communicator's error. */
+int ddp_allreduce(struct comm *comm, float *bucket, size_t count);
+
+#endif
