@@ -137,23 +137,23 @@ static void become_verify(char **arguments, const char *out, const char *error)
 }
 
 /* Arguments "a" and "b" stand for these directories of the folder. */
-struct outcome verify_run(const struct folder *folder, const char *const *given,
+struct outcome verify_run(const struct folder *folder, const char *const *arguments,
                           const char *out_path)
 {
     static const char *const sides[] = {"a", "b"};
-    char paths[2][512], out[512], error[512], *arguments[8] = {NULL};
+    char paths[2][512], out[512], error[512], *taken[8] = {NULL};
     struct outcome outcome = {0};
     folder_path(folder, "out", out);
     folder_path(folder, "error", error);
-    for (int i = 0; i < 6 && given[i]; i++) {
-        arguments[i + 1] = (char *)given[i];
+    for (int i = 0; i < 6 && arguments[i]; i++) {
+        taken[i + 1] = (char *)arguments[i];
         for (int side = 0; side < 2; side++)
-            if (strcmp(given[i], sides[side]) == 0)
-                arguments[i + 1] = (char *)folder_path(folder, given[i], paths[side]);
+            if (strcmp(arguments[i], sides[side]) == 0)
+                taken[i + 1] = (char *)folder_path(folder, arguments[i], paths[side]);
     }
     pid_t child = fork();
     if (child == 0)
-        become_verify(arguments, out_path ? out_path : out, error);
+        become_verify(taken, out_path ? out_path : out, error);
     int status = 0;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
