@@ -31,7 +31,7 @@ static struct checkpoint checkpoint_of(struct run *run)
         .param = run->param,
         .writes = first_rank(run),
         .gather = run->gather_state,
-        .context = run->context,
+        .context = run->state_context,
     };
 }
 

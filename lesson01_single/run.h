@@ -47,9 +47,9 @@ struct run {
 
     /* all (world * count) = every rank's mine (count), in rank order. */
     int (*gather)(void *context, const double *mine, size_t count, double *all, struct fail *fail);
-    /* See checkpoint.h; NULL where the optimizer owns the whole slab. */
+    /* See checkpoint.h, `gather`; NULL where the optimizer owns the whole slab. */
     int (*gather_state)(void *context, size_t state, const float **whole, struct fail *fail);
-    void *context;
+    void *context, *state_context; // handed to either
 
     struct proof proof;
     struct metrics metrics;

@@ -31,10 +31,9 @@ int ddp_init(struct ddp *ddp, struct run *run)
     return error;
 }
 
-void ddp_release(struct ddp *ddp)
+void ddp_stop(struct ddp *ddp)
 {
     worker_stop(&ddp->worker);
-    *ddp = (struct ddp){0};
 }
 
 static void submit_full_buckets(struct ddp *ddp)

@@ -38,7 +38,7 @@ struct ddp {
  * comm, grad and reduce; comm may be used by nobody else from ddp_begin to ddp_wait. 0, or an error
  * that run->fail tells. */
 int ddp_init(struct ddp *ddp, struct run *run);
-void ddp_release(struct ddp *ddp); // accepts a zeroed struct
+void ddp_stop(struct ddp *ddp); // ends the thread; accepts one that was never started
 
 /* What trainer->listener is set to, so that backward reports to ddp. */
 struct model_listener ddp_listener(struct ddp *ddp);

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     if (stop && ddp.comm)
         meet_report(&run, ddp.comm);
     against_ring_release(&against);
-    worker_stop(&ddp.worker);
+    ddp_stop(&ddp);
     comm_close(ddp.comm);
     return run_close(&run);
 }

@@ -1,0 +1,141 @@
+/* against_ddp: does sharding change nothing but who keeps what? See the header. */
+#include "lesson04_zero/against_ddp.h"
+#include "lesson01_single/norm.h"
+#include "lesson01_single/prove.h"
+#include "lesson01_single/schedule.h"
+#include "lesson02_allreduce/agree.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int take_memory(struct against_ddp *against, struct run *run)
+{
+    size_t rows = run->trainer.activations.capacity;
+    against->count = run->model.count;
+    against->param = memory_floats(&against->memory, MEMORY_PARAMETERS, against->count);
+    against->grad = memory_floats(&against->memory, MEMORY_GRADIENTS, against->count);
+    if (!against->param || !against->grad)
+        return -ENOMEM;
+    struct trainer like = run->trainer;
+    like.param = against->param;
+    like.grad = against->grad;
+    like.listener = ddp_listener(&against->ddp);
+    int error = trainer_init(&against->trainer, &like, rows, &against->memory);
+    return error ? error
+                 : optimizer_init(&against->optimizer, &run->options, &run->model, &run->whole, 1,
+                                  &against->memory);
+}
+
+/* The replica begins where this run begins. */
+static int copy_state(struct against_ddp *against, struct run *run, struct zero1 *zero)
+{
+    int error = 0;
+    memcpy(against->param, run->param, against->count * sizeof *run->param);
+    against->optimizer.updates = run->optimizer.updates;
+    for (size_t i = 0; i < run->optimizer.states && !error; i++) {
+        const float *whole;
+        error = zero1_gather_state(zero, i, &whole, &run->fail);
+        if (!error)
+            memcpy(against->optimizer.state[i], whole, against->count * sizeof *whole);
+    }
+    return error;
+}
+
+int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 *zero)
+{
+    *against = (struct against_ddp){0};
+    if (run->options.verify == 0)
+        return 0;
+    int error = take_memory(against, run);
+    if (error)
+        return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
+    against->ddp.comm = zero->ddp.comm;
+    against->ddp.grad = against->grad;
+    against->ddp.reduce = ddp_allreduce;
+    error = ddp_init(&against->ddp, run);
+    return error ? error : copy_state(against, run, zero);
+}
+
+void against_ddp_release(struct against_ddp *against)
+{
+    ddp_stop(&against->ddp);
+    trainer_release(&against->trainer);
+    optimizer_release(&against->optimizer);
+    memory_return(&against->memory, MEMORY_PARAMETERS, against->param, against->count);
+    memory_return(&against->memory, MEMORY_GRADIENTS, against->grad, against->count);
+    *against = (struct against_ddp){0};
+}
+
+/* The owned slices of two slabs. */
+static struct prove compare_owned(const struct zero1 *zero, const float *found,
+                                  const float *expected)
+{
+    struct prove prove = {0};
+    for (size_t i = 0; i < zero->owned_count; i++) {
+        struct slice owned = zero->owned[i];
+        struct prove_pair pair = {
+            .slice = owned, .found = found + owned.begin, .expected = expected + owned.begin};
+        prove_pair(&prove, &pair);
+    }
+    return prove;
+}
+
+/* A state, which has no gaps, and the owned slices of a slab. */
+static struct prove compare_state(const struct zero1 *zero, const float *state,
+                                  const float *expected)
+{
+    struct prove prove = {0};
+    for (size_t i = 0; i < zero->owned_count; i++) {
+        struct slice owned = zero->owned[i];
+        struct prove_pair pair = {
+            .slice = owned, .found = state, .expected = expected + owned.begin};
+        prove_pair(&prove, &pair);
+        state += owned.count;
+    }
+    return prove;
+}
+
+int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+                         const struct step *step)
+{
+    ddp_begin(&against->ddp);
+    trainer_gradient(&against->trainer, step);
+    int error = ddp_wait(&against->ddp, &run->fail);
+    if (error)
+        return error;
+    struct prove prove = compare_owned(zero, run->grad, against->grad);
+    prove_end(&prove, run, step, "owned gradient chunks = those of lesson 3's gradient");
+    return run_judge(run, step);
+}
+
+/* Lesson 3's update, as its main.c makes it. */
+static void update(struct against_ddp *against, const struct run *run, const struct step *step)
+{
+    double norm = run_wants_norm(run) ? norm_of(against->grad, against->count) : 0;
+    struct rate rate = {
+        .lr = (float)schedule_lr(&run->options, step->index, run->updates),
+        .clip = norm_clip(norm, run->options.clip),
+    };
+    optimizer_step(&against->optimizer, against->param, against->grad, rate);
+}
+
+int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+                       const struct step *step)
+{
+    update(against, run, step);
+    for (size_t i = 0; i < run->optimizer.states; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "owned %s = that part of lesson 3's",
+                 optimizer_state_name(&run->optimizer, i));
+        struct prove prove =
+            compare_state(zero, run->optimizer.state[i], against->optimizer.state[i]);
+        prove_end(&prove, run, step, what);
+    }
+    struct prove prove = {0};
+    prove_pair(&prove, &(struct prove_pair){
+                           .slice = run->whole, .found = run->param, .expected = against->param});
+    prove_end(&prove, run, step, "parameters = lesson 3's parameters");
+    int error = agree(run, zero->ddp.comm, step, "parameters = the parameters of every other rank",
+                      run->param, run->grad);
+    return error ? error : run_judge(run, step);
+}

@@ -1,0 +1,44 @@
+/*
+ * against_ddp: lesson 4's proof. Does sharding change nothing but who keeps what?
+ *
+ * For the steps to verify, every rank trains lesson 3's replica beside its own: a second slab of
+ * parameters, the whole optimizer state, overlapped buckets summed on every rank.
+ *
+ *     owned gradient chunks    =   those chunks of lesson 3's gradient         bit for bit
+ *     owned optimizer state    =   those chunks of lesson 3's state            bit for bit
+ *     parameters               =   lesson 3's parameters                       bit for bit
+ *
+ * Exact, because rank r ends lesson 2's reduce-scatter with the very bits its all-gather would have sent
+ * round, and every element is updated by itself.
+ */
+#ifndef LESSON04_AGAINST_DDP_H
+#define LESSON04_AGAINST_DDP_H
+
+#include "lesson01_single/run.h"
+#include "lesson03_ddp/ddp.h"
+#include "lesson04_zero/zero1.h"
+
+struct against_ddp {
+    struct ddp ddp;
+    struct trainer trainer; // on the replica's slabs
+    float *param, *grad;    // (count)
+    struct optimizer optimizer;
+    struct memory memory; // its own ledger: the replica is no part of what a rank needs
+    size_t count;
+};
+
+/* Takes no memory when nothing is to be verified. After run_start and zero1_init: a resumed state is
+ * gathered. 0, or an error that run->fail tells. */
+int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 *zero);
+void against_ddp_release(struct against_ddp *against); // accepts a zeroed struct
+
+/* After the reduce-scatter, before the update. 0; the communicator's error; or, on every rank alike, an
+ * error when a comparison failed on any. */
+int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+                         const struct step *step);
+
+/* After the all-gather: makes lesson 3's update, and compares. The same errors. */
+int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+                       const struct step *step);
+
+#endif

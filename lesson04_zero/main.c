@@ -1,0 +1,78 @@
+/*
+ * Lesson 4: the same sum, cut in half around the optimizer.
+ *
+ * After the reduce-scatter each rank holds the sum of what it owns, updates that, and the all-gather
+ * brings everybody's new parameters. Each rank keeps its share of the optimizer's state and no more. In
+ * the first steps gradient, state and parameters are held against lesson 3.
+ */
+#include "lesson01_single/run.h"
+#include "lesson02_allreduce/meet.h"
+#include "lesson03_ddp/replicas.h"
+#include "lesson04_zero/against_ddp.h"
+#include "lesson04_zero/ledger.h"
+#include "lesson04_zero/zero1.h"
+
+static const char CLAIM[] = "owned gradients, optimizer state and parameters = lesson 3's, "
+                            "bit for bit; ranks equal, bit for bit";
+
+static int train(struct run *run, struct zero1 *zero, struct against_ddp *against)
+{
+    struct step step;
+    double norm;
+    int error = 0;
+    while (!error && run_next(run, &step)) {
+        bool verify = run_verifies(run, &step);
+        ddp_begin(&zero->ddp);
+        trainer_gradient(&run->trainer, &step); // buckets leave as they fill, to their owners
+        error = ddp_wait(&zero->ddp, &run->fail);
+        if (!error)
+            error = run_loss(run, &step);
+        if (!error && verify)
+            error = against_ddp_gradient(against, run, zero, &step);
+        if (!error)
+            error = zero1_norm(zero, run, &norm);
+        if (error)
+            break;
+        struct rate rate = run_rate(run, &step, norm);
+        optimizer_step(&run->optimizer, run->param, run->grad, rate); // what this rank owns
+        error = zero1_gather(zero, run->param);
+        if (!error && verify)
+            error = against_ddp_update(against, run, zero, &step);
+        run->bytes_sent = comm_bytes_sent(zero->ddp.comm);
+        run->comm_seconds = zero->ddp.worker.busy_seconds;
+        if (!error)
+            error = run_record(run, &step);
+    }
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    struct run run;
+    struct comm *comm = NULL;
+    struct zero1 zero = {0};
+    struct against_ddp against = {0};
+    int stop = run_open(&run, 4, argc, argv);
+    run.claim = CLAIM;
+    if (!stop)
+        stop = meet(&comm, &run);
+    if (!stop)
+        stop = zero1_init(&zero, &run, comm);
+    if (!stop)
+        stop = run_start(&run, zero.owned, zero.owned_count);
+    if (!stop)
+        stop = replicas_begin(&run, comm);
+    if (!stop)
+        stop = ledger_show(&run);
+    if (!stop)
+        stop = against_ddp_init(&against, &run, &zero);
+    run.trainer.listener = ddp_listener(&zero.ddp);
+    if (!stop)
+        stop = train(&run, &zero, &against);
+    if (stop && comm)
+        meet_report(&run, comm);
+    against_ddp_release(&against);
+    zero1_stop(&zero);
+    comm_close(comm);
+    return run_close(&run);
+}

@@ -1,0 +1,118 @@
+/* zero1: every rank keeps the optimizer's state for its shard only. See the header. */
+#include "lesson04_zero/zero1.h"
+#include "lesson01_single/norm.h"
+#include "lesson02_allreduce/gather.h"
+#include "lesson02_allreduce/ring.h"
+
+#include <math.h>
+#include <string.h>
+
+static int reduce_scatter(struct comm *comm, float *bucket, size_t count)
+{
+    return ring_reduce_scatter(comm, bucket, count, COMM_F32);
+}
+
+/* Buckets are counted from the end of the slab; owned slices ascend. */
+static void plan_shards(struct zero1 *zero, size_t world, size_t rank)
+{
+    const struct bucket_plan *plan = &zero->ddp.plan;
+    for (size_t i = plan->count; i-- > 0;) {
+        struct slice bucket = plan->buckets[i].slice;
+        struct slice chunk = slice_of(bucket.count, world, rank);
+        chunk.begin += bucket.begin;
+        zero->owned[zero->owned_count++] = chunk;
+    }
+}
+
+int zero1_init(struct zero1 *zero, struct run *run, struct comm *comm)
+{
+    *zero = (struct zero1){.grad = run->grad, .optimizer = &run->optimizer};
+    zero->ddp = (struct ddp){.comm = comm, .grad = run->grad, .reduce = reduce_scatter};
+    int error = ddp_init(&zero->ddp, run);
+    plan_shards(zero, (size_t)comm_world(comm), (size_t)comm_rank(comm));
+    run->gather_state = zero1_gather_state;
+    run->state_context = zero;
+    return error;
+}
+
+void zero1_stop(struct zero1 *zero)
+{
+    ddp_stop(&zero->ddp);
+}
+
+static double larger(double a, double b)
+{
+    return a > b || isnan(a) ? a : b; // a NaN stays: it must be seen
+}
+
+/* The largest |element| that any rank owns. */
+static int largest_of_all(const struct zero1 *zero, double *largest, struct fail *fail)
+{
+    double mine = 0, all[ENVIRONMENT_WORLD_MOST];
+    for (size_t i = 0; i < zero->owned_count; i++) {
+        struct slice owned = zero->owned[i];
+        mine = larger(mine, (double)norm_largest(zero->grad + owned.begin, owned.count));
+    }
+    int error = gather_numbers(zero->ddp.comm, &mine, 1, all, fail);
+    *largest = 0;
+    for (int rank = 0; rank < comm_world(zero->ddp.comm) && !error; rank++)
+        *largest = larger(*largest, all[rank]);
+    return error;
+}
+
+/* All ranks' sums, added. They are exact, so the order does not matter. */
+static int sums_of_all(const struct zero1 *zero, struct norm *norm, struct fail *fail)
+{
+    double all[2 * ENVIRONMENT_WORLD_MOST];
+    for (size_t i = 0; i < zero->owned_count; i++)
+        norm_add(norm, zero->grad + zero->owned[i].begin, zero->owned[i].count);
+    int error = gather_numbers(zero->ddp.comm, norm->sum, 2, all, fail);
+    norm->sum[0] = norm->sum[1] = 0;
+    for (int rank = 0; rank < comm_world(zero->ddp.comm) && !error; rank++) {
+        norm->sum[0] += all[2 * rank];
+        norm->sum[1] += all[2 * rank + 1];
+    }
+    return error;
+}
+
+int zero1_norm(const struct zero1 *zero, struct run *run, double *norm)
+{
+    double largest;
+    *norm = NAN;
+    if (!run_wants_norm(run))
+        return 0;
+    int error = largest_of_all(zero, &largest, &run->fail);
+    if (error)
+        return error;
+    struct norm sums = norm_grid((float)largest, run->model.count);
+    error = sums_of_all(zero, &sums, &run->fail);
+    *norm = norm_value(&sums);
+    return error;
+}
+
+int zero1_gather(const struct zero1 *zero, float *slab)
+{
+    int error = 0;
+    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
+        struct slice bucket = zero->ddp.plan.buckets[i].slice;
+        comm_tag(zero->ddp.comm, (uint32_t)i);
+        error = ring_all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);
+    }
+    comm_tag(zero->ddp.comm, 0);
+    return error;
+}
+
+/* The slab of gradients is free between an update and the next backward. */
+int zero1_gather_state(void *context, size_t index, const float **whole, struct fail *fail)
+{
+    struct zero1 *zero = context;
+    const float *state = zero->optimizer->state[index];
+    for (size_t i = 0; i < zero->owned_count; i++) {
+        struct slice owned = zero->owned[i];
+        memcpy(zero->grad + owned.begin, state, owned.count * sizeof *state);
+        state += owned.count;
+    }
+    int error = zero1_gather(zero, zero->grad);
+    *whole = zero->grad;
+    return error ? fail_set(fail, error, "%s", comm_fail(zero->ddp.comm)->text) : 0;
+}
