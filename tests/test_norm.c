@@ -188,11 +188,12 @@ START_TEST(clipping_after_the_mean_gives_three_fifths_and_four_fifths)
 }
 END_TEST
 
-START_TEST(a_short_gradient_is_not_clipped)
+START_TEST(a_short_gradient_is_clipped_only_as_pytorch_would)
 {
     ck_assert(norm_clip(0.5, 1) == 1);
     ck_assert(norm_clip(0, 1) == 1);
-    ck_assert(norm_clip(5, 0) == 1); // no clipping was asked for
+    ck_assert(norm_clip(5, 0) == 1);          // no clipping was asked for
+    ck_assert(norm_clip(1e-6, 1e-6) == 0.5f); // PyTorch adds 1e-6 to the norm it divides by
 }
 END_TEST
 
@@ -211,7 +212,7 @@ Suite *norm_suite(void)
     tcase_add_loop_test(tcase, one_bad_element_of_one_part_is_seen_in_the_norm_of_all, 0, 4);
     tcase_add_test(tcase, a_nan_is_larger_than_an_infinity);
     tcase_add_test(tcase, clipping_after_the_mean_gives_three_fifths_and_four_fifths);
-    tcase_add_test(tcase, a_short_gradient_is_not_clipped);
+    tcase_add_test(tcase, a_short_gradient_is_clipped_only_as_pytorch_would);
     suite_add_tcase(suite, tcase);
     return suite;
 }
