@@ -27,6 +27,7 @@ Suite *norm_suite(void);
 Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
 Suite *trainer_suite(void);
+Suite *golden_suite(void);
 Suite *replay_suite(void);
 Suite *wire_suite(void);
 Suite *rendezvous_suite(void);
@@ -61,6 +62,7 @@ static const struct suite_entry suites[] = {
     {"optimizer", optimizer_suite},
     {"schedule", schedule_suite},
     {"trainer", trainer_suite},
+    {"golden", golden_suite},
     {"replay", replay_suite},
     {"wire", wire_suite},
     {"rendezvous", rendezvous_suite},
