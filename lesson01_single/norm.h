@@ -7,9 +7,10 @@
  *
  *     grid = 1.5 * 2^e with 2^(e-1) >= count * largest^2      on = (x^2 + grid) - grid
  *
- * What the rounding left over is summed on a second, finer grid in the same way. The result's
- * relative error is below 2^-100 count^3. Demmel and Nguyen, "Fast Reproducible Floating-Point
- * Summation", ARITH 2013, sections III and IV (their K-fold algorithm with K = 2).
+ * What the rounding left over is summed on a second, finer grid in the same way. Before norm_value
+ * rounds it, the sum's relative error is below 2^-100 count^3. Demmel and Nguyen, "Fast
+ * Reproducible Floating-Point Summation", ARITH 2013, sections III and IV (their K-fold algorithm
+ * with K = 2).
  *
  *     norm_largest over every part -> the largest of all -> norm_grid
  *     norm_add over every part -> the parts' sums, added -> norm_value

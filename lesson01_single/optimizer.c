@@ -64,8 +64,13 @@ static void sgd(const struct optimizer *optimizer, const struct run_of *run, str
     }
 }
 
-/* m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;  w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 -
- * b2^t)) + e) Decay: Adam adds it to g, AdamW shrinks w by lr decay beforehand. */
+/*
+ * m = b1 m + (1 - b1) g
+ * v = b2 v + (1 - b2) g^2
+ * w -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + e)
+ *
+ * Decay: Adam adds decay w to g; AdamW first multiplies w by 1 - lr decay.
+ */
 static void adam(const struct optimizer *optimizer, const struct run_of *run, struct rate rate)
 {
     double t = (double)optimizer->updates + 1;

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "lesson01_single/loss.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -19,8 +20,11 @@ static size_t outputs_of(const struct trainer *trainer)
 int trainer_init(struct trainer *trainer, const struct trainer *like, size_t rows,
                  struct memory *memory)
 {
+    assert(rows > 0); // trainer_evaluate walks a data set in pieces of this many
     *trainer = *like;
     trainer->memory = memory;
+    trainer->labels = NULL; // never those of `like`
+    trainer->targets = NULL;
     int error = activations_init(&trainer->activations, trainer->model, rows, memory);
     if (error)
         return error;

@@ -32,8 +32,8 @@ struct trainer {
     struct memory *memory;
 };
 
-/* Copies `like`, whose first six fields and listener are set, and takes room for micro-batches of
- * up to `rows` samples. 0 or -ENOMEM. */
+/* Copies `like`, whose fields up to grad and listener are set, and takes room for micro-batches of
+ * up to `rows` samples, at least 1. 0 or -ENOMEM. */
 int trainer_init(struct trainer *trainer, const struct trainer *like, size_t rows,
                  struct memory *memory);
 void trainer_release(struct trainer *trainer); // accepts a zeroed struct
