@@ -24,7 +24,7 @@ enum { LAUNCH_CAUSE_TEXT_BYTES = 768 };
 
 struct launch_end {
     int rank;
-    bool started, ended; // ended: `status` is waitpid's
+    bool ended; // `status` is waitpid's then
     int status;
     size_t order; // of all ends, from 0
     bool stopped; // it ended after the launcher had begun to stop the job

@@ -11,6 +11,7 @@ Suite *metrics_suite(void);
 Suite *progress_suite(void);
 Suite *proof_suite(void);
 Suite *environment_suite(void);
+Suite *launch_cause_suite(void);
 Suite *launch_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
@@ -46,6 +47,7 @@ static const struct suite_entry suites[] = {
     {"progress", progress_suite},
     {"proof", proof_suite},
     {"environment", environment_suite},
+    {"launch_cause", launch_cause_suite},
     {"launch", launch_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
