@@ -32,7 +32,7 @@ static int launch(char **argv, struct fail *fail)
         return 0;
     }
     if (options.version) {
-        printf("launch 1.0.0\n");
+        printf("launch 0.1.0\n");
         return 0;
     }
     error = launch_job_run(&options, &code, fail);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { SIGNALS = 4, CANNOT_START = 127 };
+enum { SIGNALS = 4, CANNOT_START = 127, REASON_BYTES = 128 };
 
 static const uint64_t failing_ms = 100; // how long the neighbours of a dead rank are waited for
 static const uint64_t drain_ms = 500;   // how long a pipe somebody else holds open is listened to
@@ -33,9 +33,9 @@ struct job {
     size_t running, over;    // ranks
     struct launch_end *ends; // (local_world), as are pids
     pid_t *pids;
-    int code;            // unless a rank is the cause
-    const char *reason;  // why the job was stopped, unless a rank is the cause
-    uint64_t stopped_at; // milliseconds of the loop
+    int code;                  // unless a rank is the cause
+    char reason[REASON_BYTES]; // why the job was stopped, unless a rank is the cause; or ""
+    uint64_t stopped_at;       // milliseconds of the loop
 };
 
 static void job_kill(struct job *job)
@@ -62,7 +62,7 @@ static void job_abort(struct job *job, int code, const char *reason)
         return;
     if (job->state == RUNNING) {
         job->code = code;
-        job->reason = reason;
+        snprintf(job->reason, sizeof job->reason, "%s", reason);
     }
     job_stop(job);
 }
@@ -71,10 +71,12 @@ static void on_output_change(void *owner)
 {
     struct job *job = owner;
     int error = launch_output_error(&job->output);
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, "its output cannot be written: %s", strerror(-error));
     if (error == -EPIPE)
-        job_abort(job, 128 + SIGPIPE, "nobody reads the output any longer");
+        job_abort(job, 128 + SIGPIPE, "nobody reads its output any longer");
     else if (error < 0)
-        job_abort(job, 1, "the output cannot be written");
+        job_abort(job, 1, reason);
     if (job->state == DRAINING && launch_output_ended(&job->output))
         uv_stop(&job->loop);
 }
@@ -88,7 +90,8 @@ static void on_timer(uv_timer_t *timer)
         job_kill(job);
     } else if (job->state == DRAINING && launch_output_still(&job->output) &&
                (job->code != 0 || launch_output_flushed(&job->output))) {
-        /* The job was interrupted and nobody reads; or a process that left the group lives on. */
+        /* The job was interrupted and nobody reads; or a rank has left a process behind. */
+        launch_keeper_end(&job->keeper);
         launch_output_close(&job->output);
         uv_stop(&job->loop);
     }
@@ -96,8 +99,9 @@ static void on_timer(uv_timer_t *timer)
 
 static void job_drain(struct job *job)
 {
+    if (job->state >= STOPPING)
+        launch_keeper_end(&job->keeper);
     job->state = DRAINING;
-    launch_keeper_end(&job->keeper); // and whatever the ranks have left behind
     uv_timer_start(&job->timer, on_timer, drain_ms, drain_ms);
     on_output_change(job);
 }
@@ -147,8 +151,11 @@ static void on_signal(uv_signal_t *signal, int number)
     job_abort(job, 128 + number, reason_of(number));
     if (again && job->state == STOPPING)
         job_kill(job);
-    else if (again && job->state == DRAINING)
-        uv_stop(&job->loop);
+    if (!again || job->state != DRAINING)
+        return;
+    if (job->code == 0)
+        job->code = 128 + number;
+    uv_stop(&job->loop);
 }
 
 static int job_listen(struct job *job)
@@ -213,7 +220,7 @@ static int job_tell(struct job *job)
     int code = cause < ranks ? launch_cause_code(&job->ends[cause]) : job->code;
     if (cause < ranks)
         launch_cause_tell(job->ends, ranks, cause, text);
-    else if (job->reason)
+    else if (job->reason[0])
         snprintf(text, sizeof text, "launch: the job was stopped: %s\n", job->reason);
     launch_output_say(&job->output, text);
     if (launch_output_flushed(&job->output))

@@ -8,7 +8,8 @@
  *
  * FAILING waits for the neighbours of a rank that died, so that the cause is chosen among all of
  * them (launch_cause.h). STOPPING has sent SIGTERM, KILLED SIGKILL, both to the whole group.
- * DRAINING passes on what is still in the pipes. Whatever happens, no process is left.
+ * DRAINING passes on what is still in the pipes and, when a process that a rank has started keeps
+ * one open, waits until nothing more comes. Whatever happens, no process is left.
  */
 #ifndef COMMON_LAUNCH_JOB_H
 #define COMMON_LAUNCH_JOB_H

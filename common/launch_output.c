@@ -24,13 +24,11 @@ static void on_room(struct launch_sink *sink)
 static void on_stream_change(struct launch_stream *stream)
 {
     struct launch_output *output = stream->owner;
-    if (stream->log_error != 0) {
+    if (stream->log->error != 0) {
         char text[128];
-        snprintf(text, sizeof text, "launch: cannot write the log of rank %.*s: %s; it ends here\n",
-                 (int)strcspn(stream->mark + 1, "]"), stream->mark + 1,
-                 strerror(-stream->log_error));
-        stream->log_error = 0;
-        stream->log = NULL; // the file itself is closed with the output
+        snprintf(text, sizeof text, "launch: cannot write the log of rank %d: %s; it ends here\n",
+                 stream->rank, strerror(-stream->log->error));
+        stream->log->error = 0;
         launch_output_say(output, text);
     }
     output->on_change(output->owner);
@@ -71,8 +69,8 @@ int launch_output_log(struct launch_output *output, const char *log_dir, int fir
                         strerror(errno));
     for (size_t i = 0; i < output->ranks; i++) {
         snprintf(path, sizeof path, "%s/rank-%d.log", log_dir, first_rank + (int)i);
-        output->logs[i] = fopen(path, "we"); // e: not inherited by the ranks
-        if (!output->logs[i])
+        output->logs[i].file = fopen(path, "we"); // e: not inherited by the ranks
+        if (!output->logs[i].file)
             return fail_set(fail, -errno, "--log-dir %s: cannot write %s: %s", log_dir, path,
                             strerror(errno));
     }
@@ -86,7 +84,7 @@ int launch_output_attach(struct launch_output *output, size_t local_rank, int ra
     int error = 0;
     for (int i = 0; i < 2 && error == 0; i++) {
         streams[i].sink = i == 0 ? &output->sinks[0] : output->error;
-        streams[i].log = output->logs[local_rank];
+        streams[i].log = &output->logs[local_rank];
         streams[i].on_change = on_stream_change;
         streams[i].owner = output;
         error = launch_stream_open(&streams[i], output->loop, i == 0 ? process->out : process->err,
@@ -143,8 +141,8 @@ void launch_output_release(struct launch_output *output)
     for (size_t i = 0; output->streams && i < 2 * output->ranks; i++)
         launch_stream_release(&output->streams[i]);
     for (size_t i = 0; output->logs && i < output->ranks; i++)
-        if (output->logs[i])
-            fclose(output->logs[i]);
+        if (output->logs[i].file)
+            fclose(output->logs[i].file);
     launch_sink_release(&output->sinks[0]);
     launch_sink_release(&output->sinks[1]);
     free(output->streams);

@@ -24,7 +24,7 @@ struct launch_output {
     struct launch_sink *error;      // the second one, or the first when both lead to one place
     size_t ranks;                   // on this machine
     struct launch_stream *streams;  // (ranks, 2): output, error
-    FILE **logs;                    // (ranks), NULL without --log-dir
+    struct launch_log *logs;        // (ranks)
     size_t turn;                    // the stream that is let on first next time
     void (*on_change)(void *owner); // bytes went on, a stream ended, or a sink failed
     void *owner;

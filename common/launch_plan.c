@@ -1,6 +1,6 @@
 /* launch_plan: cores, token, port. See the header. */
 #ifdef __linux__
-#define _GNU_SOURCE // sched_getaffinity
+#define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier): glibc asks for it
 #include <sched.h>
 #endif
 #include "common/launch_plan.h"

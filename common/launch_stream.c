@@ -40,6 +40,7 @@ int launch_stream_open(struct launch_stream *stream, uv_loop_t *loop, int fd, in
     stream->bytes = malloc(LAUNCH_STREAM_BYTES);
     if (!stream->bytes)
         return -ENOMEM;
+    stream->rank = rank;
     snprintf(stream->mark, sizeof stream->mark, "[%d] ", rank);
     int error = uv_pipe_init(loop, &stream->pipe, 0);
     stream->pipe.data = stream;
@@ -51,13 +52,18 @@ int launch_stream_open(struct launch_stream *stream, uv_loop_t *loop, int fd, in
     return error;
 }
 
-static void log_add(struct launch_stream *stream, const char *line, const struct piece *piece)
+static void log_end(struct launch_log *log)
 {
-    if (!stream->log || stream->log_error != 0)
-        return;
-    if (fwrite(line, 1, piece->length, stream->log) != piece->length ||
-        (piece->whole && fputc('\n', stream->log) == EOF))
-        stream->log_error = -errno;
+    log->error = -errno;
+    fclose(log->file);
+    log->file = NULL;
+}
+
+static void log_add(struct launch_log *log, const char *line, const struct piece *piece)
+{
+    if (log->file && (fwrite(line, 1, piece->length, log->file) != piece->length ||
+                      (piece->whole && fputc('\n', log->file) == EOF)))
+        log_end(log);
 }
 
 static void pass_on(struct launch_stream *stream, const char *line, const struct piece *piece)
@@ -65,7 +71,7 @@ static void pass_on(struct launch_stream *stream, const char *line, const struct
     launch_sink_add(stream->sink, stream->mark, strlen(stream->mark));
     launch_sink_add(stream->sink, line, piece->length);
     launch_sink_add(stream->sink, "\n", 1);
-    log_add(stream, line, piece);
+    log_add(stream->log, line, piece);
 }
 
 /* What to pass on next, from `begin` on. False: it is still to come. A last line that was never
@@ -110,8 +116,8 @@ void launch_stream_forward(struct launch_stream *stream)
     }
     memmove(stream->bytes, stream->bytes + begin, stream->count - begin);
     stream->count -= begin;
-    if (begin > 0 && stream->log && fflush(stream->log) != 0 && stream->log_error == 0)
-        stream->log_error = -errno;
+    if (begin > 0 && stream->log->file && fflush(stream->log->file) != 0)
+        log_end(stream->log);
     pause_or_resume(stream, held);
     if (launch_stream_ended(stream))
         finish(stream);

@@ -20,17 +20,23 @@
 
 enum { LAUNCH_STREAM_BYTES = 64 * 1024, LAUNCH_MARK_BYTES = 16 };
 
+/* One rank's file, which its output and its error share. */
+struct launch_log {
+    FILE *file; // NULL: none is kept, or no longer
+    int error;  // of the write that ended it
+};
+
 struct launch_stream {
     uv_pipe_t pipe;
     char *bytes; // (LAUNCH_STREAM_BYTES), of which the first `count` are filled
     size_t count;
+    int rank;
     char mark[LAUNCH_MARK_BYTES]; // "[2] "
     bool open;                    // more may come
     bool held;                    // not read: the sink has no room
     bool busy;                    // bytes came since this was last cleared
     struct launch_sink *sink;
-    FILE *log;                                       // or NULL
-    int log_error;                                   // of the first write to it that failed
+    struct launch_log *log;
     void (*on_change)(struct launch_stream *stream); // bytes were passed on, or it has ended
     void *owner;
 };

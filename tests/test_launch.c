@@ -315,6 +315,27 @@ START_TEST(a_reader_that_leaves_ends_the_job)
 }
 END_TEST
 
+START_TEST(an_output_that_cannot_be_written_ends_the_job)
+{
+    if (access("/dev/full", W_OK) == 0) // Linux
+        expect("exec $LAUNCH -n 2 yes > /dev/full", 1, "No space left");
+}
+END_TEST
+
+/* As a shell's > >(tee) does. */
+START_TEST(what_a_rank_leaves_behind_may_finish_its_sentence)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path, "exec $LAUNCH -n 1 sh -c '(sleep 0.2; echo late) & exit 0'");
+    ck_assert_str_eq(program.out, "[0] late\n");
+    ck_assert_int_eq(program.code, 0);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* --- failures -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -455,6 +476,7 @@ END_TEST
 START_TEST(nothing_that_a_rank_started_outlives_the_job)
 {
     expect("exec $LAUNCH -n 2 sh -c 'sleep 1000 & exit 0'", 0, "");
+    expect("exec $LAUNCH -n 2 sh -c 'sleep 1000 > /dev/null 2>&1 & exit 0'", 0, "");
 }
 END_TEST
 
@@ -478,6 +500,8 @@ Suite *launch_suite(void)
     tcase_add_test(tcase, a_line_longer_than_the_buffer_comes_in_marked_pieces);
     tcase_add_test(tcase, log_files_hold_each_ranks_own_lines);
     tcase_add_test(tcase, a_reader_that_leaves_ends_the_job);
+    tcase_add_test(tcase, an_output_that_cannot_be_written_ends_the_job);
+    tcase_add_test(tcase, what_a_rank_leaves_behind_may_finish_its_sentence);
     tcase_add_loop_test(tcase, one_rank_that_fails_ends_the_job_and_is_named, 0, FAILURES);
     tcase_add_test(tcase, ranks_that_do_not_heed_sigterm_are_killed_after_the_grace);
     tcase_add_loop_test(tcase, a_signal_to_the_launcher_leaves_no_process, 0, 4);
