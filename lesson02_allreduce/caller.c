@@ -1,5 +1,6 @@
 /* caller: connect, say hello, hear the answer. See the header. */
 #include "lesson02_allreduce/caller.h"
+#include "lesson02_allreduce/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,14 +59,18 @@ static void on_connect(uv_connect_t *connect, int status)
         caller->state = CALLER_CONNECTED;
 }
 
-void caller_call(struct caller *caller, uv_loop_t *loop, const struct sockaddr *address)
+void caller_call(struct caller *caller, uv_loop_t *loop, const struct sockaddr *address,
+                 int buffer_bytes)
 {
     caller->state = CALLER_CONNECTING;
     caller->connect.data = caller;
     caller->filled = 0;
     caller->reply.length_bytes = 0;
-    int error = uv_tcp_init(loop, &caller->tcp);
+    int error = uv_tcp_init_ex(loop, &caller->tcp, address->sa_family); // makes the socket now
+    if (error) // out of descriptors, say: a handle without a socket, so that it can be closed
+        uv_tcp_init(loop, &caller->tcp);
     caller->tcp.data = caller;
+    link_size_buffers(&caller->tcp, buffer_bytes);
     if (!error)
         error = uv_tcp_connect(&caller->connect, &caller->tcp, address, on_connect);
     if (error)

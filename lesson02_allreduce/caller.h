@@ -41,7 +41,8 @@ struct caller {
 };
 
 /* RESTING -> CONNECTING, or FAILED. */
-void caller_call(struct caller *caller, uv_loop_t *loop, const struct sockaddr *address);
+void caller_call(struct caller *caller, uv_loop_t *loop, const struct sockaddr *address,
+                 int buffer_bytes);
 
 /* CONNECTED -> SPEAKING. */
 void caller_say(struct caller *caller, const struct wire_hello *hello);

@@ -41,19 +41,11 @@ static void on_right_bytes(struct link *link)
     news_advance(link->owner);
 }
 
-static int open_link(struct comm *comm, struct link *link, int fd, int socket_buffer_bytes)
+static int open_link(struct comm *comm, struct link *link, int fd)
 {
     link->owner = comm;
     link->on_bytes = link == &comm->left ? on_left_bytes : on_right_bytes;
-    int error = link_open(link, &comm->loop, fd, STAGING_BYTES);
-    if (!error)
-        uv_tcp_nodelay(&link->stream, 1); // a small frame is not held back for a larger one
-    if (!error && socket_buffer_bytes > 0) {
-        int send_bytes = socket_buffer_bytes, receive_bytes = socket_buffer_bytes;
-        uv_send_buffer_size((uv_handle_t *)&link->stream, &send_bytes);
-        uv_recv_buffer_size((uv_handle_t *)&link->stream, &receive_bytes);
-    }
-    return error;
+    return link_open(link, &comm->loop, fd, STAGING_BYTES);
 }
 
 /* A write to a neighbour that has died is to be an error, not the end of this process. */
@@ -64,7 +56,7 @@ static void ignore_sigpipe(void)
         signal(SIGPIPE, SIG_IGN);
 }
 
-static int open_ring(struct comm *comm, const struct comm_config *config, int left_fd, int right_fd)
+static int open_ring(struct comm *comm, int left_fd, int right_fd)
 {
     ignore_sigpipe();
     int error = uv_loop_init(&comm->loop);
@@ -76,8 +68,8 @@ static int open_ring(struct comm *comm, const struct comm_config *config, int le
     comm->loop_open = true;
     uv_timer_init(&comm->loop, &comm->timer);
     comm->timer.data = comm;
-    error = open_link(comm, &comm->left, left_fd, config->socket_buffer_bytes);
-    int right_error = open_link(comm, &comm->right, right_fd, config->socket_buffer_bytes);
+    error = open_link(comm, &comm->left, left_fd);
+    int right_error = open_link(comm, &comm->right, right_fd);
     return error ? error : right_error;
 }
 
@@ -91,7 +83,7 @@ int comm_adopt(struct comm **result, const struct environment *environment,
     comm->rank = environment->rank;
     comm->world = environment->world;
     comm->timeout_seconds = config->timeout_seconds;
-    int error = comm->world > 1 ? open_ring(comm, config, fds[0], fds[1]) : 0;
+    int error = comm->world > 1 ? open_ring(comm, fds[0], fds[1]) : 0;
     if (error) {
         comm_shut(comm);
         free(comm);

@@ -1,5 +1,6 @@
 /* door: a listening socket and its guests. See the header. */
 #include "lesson02_allreduce/door.h"
+#include "lesson02_allreduce/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,6 +150,7 @@ static int listen_on(struct door *door, const struct sockaddr *address, int fd)
     door->open = true;
     door->listener.data = door;
     error = address ? uv_tcp_bind(&door->listener, address, 0) : uv_tcp_open(&door->listener, fd);
+    link_size_buffers(&door->listener, door->buffer_bytes); // accepted sockets inherit them
     if (!error) // an address in use is reported here, not by bind
         error = uv_listen((uv_stream_t *)&door->listener, BACKLOG, on_connection);
     return error;

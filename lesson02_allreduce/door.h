@@ -49,10 +49,11 @@ struct door {
     bool someone_waits; // to be accepted, until a place is free
     int rank;           // whose door, for the log
     FILE *log;          // or NULL
+    int buffer_bytes;   // of the guests' sockets; 0: the system's own
 };
 
-/* Room for `seats` guests beside the strangers. The door is zeroed but for rank and log. 0 or
- * -ENOMEM. */
+/* Room for `seats` guests beside the strangers. The door is zeroed but for rank, log, buffer_bytes.
+ * 0 or -ENOMEM. */
 int door_init(struct door *door, uv_loop_t *loop, size_t seats);
 
 /* Listens on an address, or on a socket that is bound already and becomes the door's. 0, or a

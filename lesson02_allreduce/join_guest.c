@@ -92,7 +92,7 @@ static bool advance_call(struct meeting *meeting, double *retry_at)
 {
     struct caller *caller = &meeting->caller;
     if (caller->state == CALLER_RESTING && meeting_now() >= *retry_at) {
-        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->master);
+        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->master, 0);
     } else if (caller->state == CALLER_CONNECTED) {
         say_hello(meeting);
     } else if (caller->state == CALLER_FAILED) {

@@ -68,12 +68,22 @@ int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
         close(fd);
         return error;
     }
+    uv_tcp_nodelay(&link->stream, 1); // a small frame is not held back for more to come
     link->stream.data = link;
     link->capacity_bytes = staging_bytes;
     link->staging = malloc(staging_bytes);
     if (!link->staging)
         return UV_ENOMEM;
     return uv_read_start((uv_stream_t *)&link->stream, on_alloc, on_read);
+}
+
+void link_size_buffers(uv_tcp_t *tcp, int bytes)
+{
+    int send_bytes = bytes, receive_bytes = bytes; // the calls write to them
+    if (bytes > 0) {
+        uv_send_buffer_size((uv_handle_t *)tcp, &send_bytes);
+        uv_recv_buffer_size((uv_handle_t *)tcp, &receive_bytes);
+    }
 }
 
 void link_close(struct link *link)

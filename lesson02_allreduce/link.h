@@ -52,6 +52,10 @@ int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes);
 /* Closes; the loop must run once more before the link's memory goes. Accepts a zeroed link. */
 void link_close(struct link *link);
 
+/* Shrinks or grows the kernel's buffers of a socket that is to listen or connect: TCP agrees on its
+ * window when it connects, and crawls when the buffer shrinks below that later. 0: as they are. */
+void link_size_buffers(uv_tcp_t *tcp, int bytes);
+
 /* After the loop has run: frees the staging buffer. */
 void link_release(struct link *link);
 

@@ -58,7 +58,8 @@ static void call_right(struct meeting *meeting)
     struct wire_hello hello = meeting_hello(meeting, WIRE_LINK);
     door_name(name, (const struct sockaddr *)&meeting->right);
     if (caller->state == CALLER_RESTING && meeting->right_fd < 0)
-        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->right);
+        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->right,
+                    meeting->config->socket_buffer_bytes);
     else if (caller->state == CALLER_CONNECTED)
         caller_say(caller, &hello);
     else if (caller->state == CALLER_ANSWERED)
@@ -102,6 +103,7 @@ static int open_meeting(struct meeting *meeting)
     meeting_start_clock(meeting);
     meeting->door.rank = environment->rank;
     meeting->door.log = meeting->config->log;
+    meeting->door.buffer_bytes = meeting->config->socket_buffer_bytes;
     error = door_init(&meeting->door, &meeting->loop, (size_t)environment->world);
     if (!error && environment->rank == 0)
         error =

@@ -32,6 +32,7 @@ Suite *golden_suite(void);
 Suite *replay_suite(void);
 Suite *wire_suite(void);
 Suite *rendezvous_suite(void);
+Suite *comm_suite(void);
 Suite *ring_suite(void);
 
 struct suite_entry {
@@ -68,6 +69,7 @@ static const struct suite_entry suites[] = {
     {"replay", replay_suite},
     {"wire", wire_suite},
     {"rendezvous", rendezvous_suite},
+    {"comm", comm_suite},
     {"ring", ring_suite},
     {NULL, NULL},
 };
