@@ -4,6 +4,7 @@
  * The step every later lesson takes apart: a gradient, then an update. In the first steps the
  * gradient is held against the slope of the loss.
  */
+#include "lesson01_single/bench.h"
 #include "lesson01_single/gradcheck.h"
 #include "lesson01_single/run.h"
 
@@ -32,6 +33,10 @@ int main(int argc, char **argv)
     struct gradcheck check = {0};
     int stop = run_open(&run, 1, argc, argv);
     run.claim = CLAIM;
+    if (!stop && run.options.bench) {
+        bench_training(stdout, &run.fail);
+        stop = 1; // that was all
+    }
     if (!stop)
         stop = run_start(&run, &run.whole, 1);
     if (!stop && run.options.verify > 0)

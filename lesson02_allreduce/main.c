@@ -6,6 +6,7 @@
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/against_single.h"
+#include "lesson02_allreduce/bench.h"
 #include "lesson02_allreduce/meet.h"
 #include "lesson02_allreduce/ring.h"
 
@@ -46,6 +47,10 @@ int main(int argc, char **argv)
     run.claim = CLAIM;
     if (!stop)
         stop = meet(&comm, &run);
+    if (!stop && run.options.bench) {
+        bench_allreduce(comm, stdout, &run.fail);
+        stop = 1; // that was all
+    }
     if (!stop)
         stop = run_start(&run, &run.whole, 1);
     if (!stop)
