@@ -243,7 +243,6 @@ START_TEST(a_rank_that_stops_for_good_is_an_error_at_the_deadline)
     ranks_run_plan(&plan, &result);
     ck_assert_int_eq(result.code[1], RANKS_TIMED_OUT);
     assert_all_say(&result, 1, words);
-    ck_assert_ptr_ne(strstr(result.text[2], "rank 1 has sent 0 of"), NULL);
 }
 END_TEST
 
