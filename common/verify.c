@@ -114,12 +114,12 @@ static void print_kind(const struct request *request, size_t step, const struct 
            total->count, diff->tensors, plural(diff->tensors), diff->sharded ? " in parts" : "",
            diff->ranks, plural(diff->ranks));
     if (total->different && request->bounded)
-        printf("DIFFERENT: %zu floats, largest difference %g, %.2g times its bound\n",
+        printf("DIFFERENT: %zu floats, largest difference %g, %.3g times its bound\n",
                total->different, total->largest, total->largest_share);
     else if (total->different)
         printf("DIFFERENT: %zu floats, largest difference %g\n", total->different, total->largest);
     else if (request->bounded)
-        printf("ok: largest difference %g, %.2g times its bound\n", total->largest,
+        printf("ok: largest difference %g, %.3g times its bound\n", total->largest,
                total->largest_share);
     else
         printf("ok: bit for bit\n");
@@ -143,7 +143,7 @@ static int print_verdict(const struct request *request, const struct verdict *ve
         return DIFFERENT;
     }
     if (request->bounded)
-        printf("equal within %g: %zu step%s, %zu floats, largest difference %g, %.2g times its "
+        printf("equal within %g: %zu step%s, %zu floats, largest difference %g, %.3g times its "
                "bound\n",
                request->tolerance, verdict->steps, plural(verdict->steps), verdict->floats,
                verdict->largest, verdict->largest_share);

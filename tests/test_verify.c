@@ -184,7 +184,7 @@ START_TEST(tolerance_is_relative_to_the_whole_tensor)
     a.values[0][DUMP_GRAD][11] = 0;
     b.values[0][DUMP_GRAD][11] = 0.00799f;
     struct outcome outcome = verify_dumps(&a, &b, arguments);
-    outcome_check(&outcome, tolerances[_i % 4].code, "of its bound", "");
+    outcome_check(&outcome, tolerances[_i % 4].code, "times its bound", "");
     outcome_check(&outcome, tolerances[_i % 4].code,
                   tolerances[_i % 4].code ? "element 11" : "equal within", "");
 }
