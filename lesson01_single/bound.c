@@ -86,7 +86,7 @@ static void output_errors(struct bound *bound, const struct dataset *dataset, si
     if (dataset->labels)
         reference_softmax(d, z, count);
     double spread = expm1(2 * most_of(e, count));
-    double rounded = ((double)count + 5 + 2 * most_of(z, count)) * U;
+    double rounded = ((double)count + 5 + 4 * most_of(z, count)) * U;
     for (size_t i = 0; i < count; i++) {
         if (dataset->labels) {
             e_d[i] = weight * d[i] * (spread + rounded);

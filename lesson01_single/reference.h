@@ -2,7 +2,7 @@
  * reference: the same network in double, one sample at a time, in plain loops.
  *
  * No BLAS, no batches, no backward: nothing here can be wrong in the way the real code can be. What
- * float arithmetic is held against (bound.h, gradcheck.h).
+ * float arithmetic is held against (bound.h, against_slope.h).
  */
 #ifndef LESSON01_REFERENCE_H
 #define LESSON01_REFERENCE_H

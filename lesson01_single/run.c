@@ -126,11 +126,17 @@ double run_norm(struct run *run)
     return run_wants_norm(run) ? norm_of(run->grad, run->model.count) : NAN;
 }
 
-struct rate run_rate(struct run *run, const struct step *step, double norm)
+int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate)
 {
+    if (run_wants_norm(run) && !isfinite(norm))
+        return fail_set(
+            &run->fail, -ERANGE,
+            "step %zu: the gradient's norm is %f: no update was made; try a smaller --lr",
+            step->index, norm);
     run->norm = norm;
     run->lr = schedule_lr(&run->options, step->index, run->updates);
-    return (struct rate){.lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip)};
+    *rate = (struct rate){.lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip)};
+    return 0;
 }
 
 static int record_metrics(struct run *run, const struct step *step, double seconds)

@@ -8,7 +8,7 @@
  *     run_start   optimizer over the slices this rank owns, resumed state, output files
  *     run_next    the next step, until there is none
  *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN
- *     run_rate    learning rate and clipping of this update
+ *     run_rate    learning rate and clipping of this update; stops at a gradient that is not finite
  *     run_record  metrics, progress, dump, evaluation at an epoch's end, checkpoint
  *     run_close   says how it ended; the program's exit code
  *
@@ -77,7 +77,7 @@ bool run_next(struct run *run, struct step *step);
 int run_loss(struct run *run, const struct step *step);
 double run_norm(struct run *run); // of grad; NaN when neither clipping nor metrics ask for it
 bool run_wants_norm(const struct run *run);
-struct rate run_rate(struct run *run, const struct step *step, double norm);
+int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate);
 int run_record(struct run *run, const struct step *step);
 int run_close(struct run *run);
 

@@ -16,24 +16,21 @@ static const char CLAIM[] = "ring = lesson 1's shares in ring order, bit for bit
 static int train(struct run *run, struct comm *comm, struct against_single *against)
 {
     struct step step;
+    struct rate rate;
     int error = 0;
     while (!error && run_next(run, &step)) {
         bool verify = run_verifies(run, &step);
         trainer_gradient(&run->trainer, &step);
-        error = ring_allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32);
-        if (!error)
-            error = run_loss(run, &step);
-        if (!error && verify)
-            error = against_single_gradient(against, run, comm, &step);
+        error = ring_allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32) ||
+                run_loss(run, &step) ||
+                (verify && against_single_gradient(against, run, comm, &step)) ||
+                run_rate(run, &step, run_norm(run), &rate);
         if (error)
             break;
-        struct rate rate = run_rate(run, &step, run_norm(run));
         optimizer_step(&run->optimizer, run->param, run->grad, rate);
-        if (verify)
-            error = against_single_parameters(against, run, comm, &step);
         run->bytes_sent = comm_bytes_sent(comm);
-        if (!error)
-            error = run_record(run, &step);
+        error = (verify && against_single_parameters(against, run, comm, &step)) ||
+                run_record(run, &step);
     }
     return error;
 }
@@ -43,21 +40,14 @@ int main(int argc, char **argv)
     struct run run;
     struct comm *comm = NULL;
     struct against_single against = {0};
-    int stop = run_open(&run, 2, argc, argv);
+    int stop = run_open(&run, 2, argc, argv) || meet(&comm, &run);
     run.claim = CLAIM;
-    if (!stop)
-        stop = meet(&comm, &run);
-    if (!stop && run.options.bench) {
-        bench_allreduce(comm, stdout, &run.fail);
-        stop = 1; // that was all
-    }
-    if (!stop)
-        stop = run_start(&run, &run.whole, 1);
-    if (!stop)
-        stop = against_single_init(&against, &run);
-    if (!stop)
-        stop = train(&run, comm, &against);
-    if (stop && comm)
+    if (!stop && run.options.bench)
+        stop = bench_allreduce(comm, stdout, &run.fail);
+    else if (!stop)
+        stop = run_start(&run, &run.whole, 1) || against_single_init(&against, &run) ||
+               train(&run, comm, &against);
+    if (stop)
         meet_report(&run, comm);
     against_single_release(&against);
     comm_close(comm);

@@ -17,7 +17,7 @@ int meet(struct comm **comm, struct run *run)
 
 void meet_report(struct run *run, const struct comm *comm)
 {
-    const struct fail *fail = comm_fail(comm);
-    if (fail->code)
+    const struct fail *fail = comm ? comm_fail(comm) : NULL;
+    if (fail && fail->code)
         fail_set(&run->fail, fail->code, "%s", fail->text);
 }

@@ -11,7 +11,8 @@
  * through it. 0, or an error that run->fail tells. */
 int meet(struct comm **comm, struct run *run);
 
-/* When something failed: the run's sentence is the communicator's, unless the run has one. */
+/* When something failed: the run's sentence is the communicator's, unless the run has one
+ * already. comm may be NULL. */
 void meet_report(struct run *run, const struct comm *comm);
 
 #endif

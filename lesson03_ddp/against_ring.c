@@ -55,14 +55,14 @@ static void replay(struct against_ring *against, const struct step *step)
         against->sizes[i] = fabsf(against->mine[i]);
 }
 
-static int prove_buckets(struct against_ring *against, struct run *run, struct comm *comm,
-                         const struct bucket_plan *plan, const struct step *step)
+static int prove_buckets(struct against_ring *against, struct run *run, const struct ddp *ddp,
+                         const struct step *step)
 {
     struct prove prove = {0};
-    for (size_t i = 0; i < plan->count; i++) {
-        struct slice slice = plan->buckets[i].slice;
+    for (size_t i = 0; i < ddp->plan.count; i++) {
+        struct slice slice = ddp->plan.buckets[i].slice;
         float *bucket = against->mine + slice.begin;
-        int error = ring_allreduce(comm, bucket, bucket, slice.count, COMM_F32);
+        int error = ring_allreduce(ddp->comm, bucket, bucket, slice.count, COMM_F32);
         if (error)
             return error;
     }
@@ -110,16 +110,27 @@ static int prove_whole(struct against_ring *against, struct run *run, struct com
     return 0;
 }
 
-int against_ring_gradient(struct against_ring *against, struct run *run, struct comm *comm,
-                          const struct bucket_plan *plan, const struct step *step)
+static void show_overlap(const struct ddp *ddp, struct run *run, const struct step *step)
 {
+    if (run->environment.rank > 0 || run->options.quiet)
+        return;
+    progress_clear(&run->progress);
+    fprintf(run->proof.out,
+            "overlap step %zu: %zu of %zu buckets under way before backward ended\n", step->index,
+            ddp->begun_at_end, ddp->plan.count);
+}
+
+int against_ring_gradient(struct against_ring *against, struct run *run, const struct ddp *ddp,
+                          const struct step *step)
+{
+    show_overlap(ddp, run, step);
     replay(against, step);
-    int error = prove_buckets(against, run, comm, plan, step);
+    int error = prove_buckets(against, run, ddp, step);
     if (!error)
-        error = prove_whole(against, run, comm, step);
+        error = prove_whole(against, run, ddp->comm, step);
     if (!error)
-        error = agree(run, comm, step, "gradient = the gradient of every other rank", run->grad,
-                      against->whole);
+        error = agree(run, ddp->comm, step, "gradient = the gradient of every other rank",
+                      run->grad, against->whole);
     against->steps++;
     return error ? error : run_judge(run, step);
 }

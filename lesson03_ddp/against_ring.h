@@ -15,7 +15,7 @@
 
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/comm.h"
-#include "lesson03_ddp/bucket.h"
+#include "lesson03_ddp/ddp.h"
 
 struct against_ring {
     struct trainer replay; // this rank's share again, with nobody listening
@@ -32,10 +32,11 @@ struct against_ring {
 int against_ring_init(struct against_ring *against, struct run *run);
 void against_ring_release(struct against_ring *against); // accepts a zeroed struct
 
-/* After ddp_wait, before the update. 0; the communicator's error; or, on every rank alike, an error
+/* After ddp_wait, before the update. Says too how many buckets were under way before backward ended:
+ * an order of events, not a time. 0; the communicator's error; or, on every rank alike, an error
  * when a comparison failed on any. */
-int against_ring_gradient(struct against_ring *against, struct run *run, struct comm *comm,
-                          const struct bucket_plan *plan, const struct step *step);
+int against_ring_gradient(struct against_ring *against, struct run *run, const struct ddp *ddp,
+                          const struct step *step);
 
 /* After the update: do all ranks hold the same parameters? The same errors. */
 int against_ring_parameters(struct against_ring *against, struct run *run, struct comm *comm,

@@ -18,8 +18,9 @@ static int reduce_bucket(void *context, size_t index)
     return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);
 }
 
-int ddp_init(struct ddp *ddp, struct run *run)
+int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
 {
+    ddp->comm = comm;
     ddp->model = &run->model;
     ddp->overlap = run->options.overlap;
     bucket_plan_make(&ddp->plan, &run->model, run->options.first_bucket_bytes,
@@ -28,6 +29,14 @@ int ddp_init(struct ddp *ddp, struct run *run)
     if (error)
         fail_set(&run->fail, error, "cannot start the communication thread: %s",
                  uv_strerror(error));
+    return error;
+}
+
+int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm)
+{
+    *ddp = (struct ddp){.grad = run->grad, .reduce = ddp_allreduce};
+    int error = ddp_init_over(ddp, run, comm);
+    run->trainer.listener = ddp_listener(ddp);
     return error;
 }
 
@@ -77,4 +86,10 @@ int ddp_wait(struct ddp *ddp, struct fail *fail)
                          ddp->next, ddp->plan.count, ddp->missing[ddp->next],
                          ddp->plan.buckets[ddp->next].tensors);
     return error;
+}
+
+void ddp_account(const struct ddp *ddp, struct run *run)
+{
+    run->bytes_sent = comm_bytes_sent(ddp->comm);
+    run->comm_seconds = ddp->worker.busy_seconds; // the thread sleeps: no lock is needed
 }

@@ -34,13 +34,15 @@ struct ddp {
     size_t begun_at_end;                // buckets already under way when backward ended
 };
 
-/* Plans the buckets of ddp->grad, as run's options say, and starts the thread. The caller has set
- * comm, grad and reduce; comm may be used by nobody else from ddp_begin to ddp_wait. 0, or an error
- * that run->fail tells. */
-int ddp_init(struct ddp *ddp, struct run *run);
+/* Plans the buckets of the run's gradient, as its options say, and starts the thread. From ddp_begin to
+ * ddp_wait nobody else may use comm. 0, or an error that run->fail tells. */
+int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm);
+
+/* The same with a slab and a reduction of the caller's: ddp->grad and ddp->reduce are set. */
+int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm);
 void ddp_stop(struct ddp *ddp); // ends the thread; accepts one that was never started
 
-/* What trainer->listener is set to, so that backward reports to ddp. */
+/* What a trainer's listener is set to, so that backward reports to ddp. ddp_init sets the run's. */
 struct model_listener ddp_listener(struct ddp *ddp);
 
 void ddp_begin(struct ddp *ddp);
@@ -48,6 +50,9 @@ void ddp_begin(struct ddp *ddp);
 /* 0, or the first error: -EINVAL in `fail` when some tensor was never announced, else comm_fail
  * tells. */
 int ddp_wait(struct ddp *ddp, struct fail *fail);
+
+/* Tells the run what was sent so far, and how long the thread was busy in this step. */
+void ddp_account(const struct ddp *ddp, struct run *run);
 
 /* What lesson 3 does to a bucket: lesson 2's ring, unchanged. 0 or the communicator's error. */
 int ddp_allreduce(struct comm *comm, float *bucket, size_t count);

@@ -49,10 +49,9 @@ int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 
     int error = take_memory(against, run);
     if (error)
         return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
-    against->ddp.comm = zero->ddp.comm;
     against->ddp.grad = against->grad;
     against->ddp.reduce = ddp_allreduce;
-    error = ddp_init(&against->ddp, run);
+    error = ddp_init_over(&against->ddp, run, zero->ddp.comm);
     return error ? error : copy_state(against, run, zero);
 }
 

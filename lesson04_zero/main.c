@@ -18,30 +18,23 @@ static const char CLAIM[] = "owned gradients, optimizer state and parameters = l
 static int train(struct run *run, struct zero1 *zero, struct against_ddp *against)
 {
     struct step step;
+    struct rate rate;
     double norm;
     int error = 0;
     while (!error && run_next(run, &step)) {
         bool verify = run_verifies(run, &step);
         ddp_begin(&zero->ddp);
         trainer_gradient(&run->trainer, &step); // buckets leave as they fill, to their owners
-        error = ddp_wait(&zero->ddp, &run->fail);
-        if (!error)
-            error = run_loss(run, &step);
-        if (!error && verify)
-            error = against_ddp_gradient(against, run, zero, &step);
-        if (!error)
-            error = zero1_norm(zero, run, &norm);
+        error = ddp_wait(&zero->ddp, &run->fail) || run_loss(run, &step) ||
+                (verify && against_ddp_gradient(against, run, zero, &step)) ||
+                zero1_norm(zero, run, &norm) || run_rate(run, &step, norm, &rate);
         if (error)
             break;
-        struct rate rate = run_rate(run, &step, norm);
         optimizer_step(&run->optimizer, run->param, run->grad, rate); // what this rank owns
-        error = zero1_gather(zero, run->param);
-        if (!error && verify)
-            error = against_ddp_update(against, run, zero, &step);
-        run->bytes_sent = comm_bytes_sent(zero->ddp.comm);
-        run->comm_seconds = zero->ddp.worker.busy_seconds;
-        if (!error)
-            error = run_record(run, &step);
+        error = zero1_gather(zero, run->param) ||
+                (verify && against_ddp_update(against, run, zero, &step));
+        ddp_account(&zero->ddp, run);
+        error = error || run_record(run, &step);
     }
     return error;
 }
@@ -52,24 +45,14 @@ int main(int argc, char **argv)
     struct comm *comm = NULL;
     struct zero1 zero = {0};
     struct against_ddp against = {0};
-    int stop = run_open(&run, 4, argc, argv);
+    int stop = run_open(&run, 4, argc, argv) || meet(&comm, &run) ||
+               zero1_init(&zero, &run, comm) || run_start(&run, zero.owned, zero.owned_count) ||
+               replicas_begin(&run, comm) || ledger_show(&run) ||
+               against_ddp_init(&against, &run, &zero);
     run.claim = CLAIM;
     if (!stop)
-        stop = meet(&comm, &run);
-    if (!stop)
-        stop = zero1_init(&zero, &run, comm);
-    if (!stop)
-        stop = run_start(&run, zero.owned, zero.owned_count);
-    if (!stop)
-        stop = replicas_begin(&run, comm);
-    if (!stop)
-        stop = ledger_show(&run);
-    if (!stop)
-        stop = against_ddp_init(&against, &run, &zero);
-    run.trainer.listener = ddp_listener(&zero.ddp);
-    if (!stop)
         stop = train(&run, &zero, &against);
-    if (stop && comm)
+    if (stop)
         meet_report(&run, comm);
     against_ddp_release(&against);
     zero1_stop(&zero);

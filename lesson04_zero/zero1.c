@@ -27,8 +27,9 @@ static void plan_shards(struct zero1 *zero, size_t world, size_t rank)
 int zero1_init(struct zero1 *zero, struct run *run, struct comm *comm)
 {
     *zero = (struct zero1){.grad = run->grad, .optimizer = &run->optimizer};
-    zero->ddp = (struct ddp){.comm = comm, .grad = run->grad, .reduce = reduce_scatter};
-    int error = ddp_init(&zero->ddp, run);
+    zero->ddp = (struct ddp){.grad = run->grad, .reduce = reduce_scatter};
+    int error = ddp_init_over(&zero->ddp, run, comm);
+    run->trainer.listener = ddp_listener(&zero->ddp);
     plan_shards(zero, (size_t)comm_world(comm), (size_t)comm_rank(comm));
     run->gather_state = zero1_gather_state;
     run->state_context = zero;

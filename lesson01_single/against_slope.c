@@ -1,5 +1,5 @@
-/* gradcheck: is backward's gradient the slope of the loss? See the header. */
-#include "lesson01_single/gradcheck.h"
+/* against_slope: is backward's gradient the slope of the loss? See the header. */
+#include "lesson01_single/against_slope.h"
 #include "common/rng.h"
 
 #include <errno.h>
@@ -10,15 +10,18 @@ static const double WORK = 4e8; // multiplications a check may cost
 static const double DOUBLE_EPSILON = 0x1p-52;
 enum { ELEMENTS_MOST = 64, LOSSES_PER_ELEMENT = 4 };
 
-int gradcheck_init(struct gradcheck *check, const struct model *model, struct memory *memory)
+int against_slope_init(struct against_slope *against, struct run *run)
 {
-    *check = (struct gradcheck){0};
-    return bound_init(&check->bound, model, memory);
+    *against = (struct against_slope){0};
+    if (run->options.verify == 0)
+        return 0;
+    int error = bound_init(&against->bound, &run->model, &run->memory);
+    return error ? fail_set(&run->fail, error, "no memory to verify with: try --no-verify") : 0;
 }
 
-void gradcheck_release(struct gradcheck *check)
+void against_slope_release(struct against_slope *against)
 {
-    bound_release(&check->bound);
+    bound_release(&against->bound);
 }
 
 /* Which ReLUs let the last sample through, folded into a number. */
@@ -66,17 +69,17 @@ static bool measure(const struct slope *slope, double *value, double *error)
     return pattern[0] == pattern[1] && pattern[1] == pattern[2] && pattern[2] == pattern[3];
 }
 
-static void check_element(struct gradcheck *check, const struct slope *slope)
+static void check_element(struct against_slope *against, const struct slope *slope)
 {
     double value, error;
     if (!measure(slope, &value, &error)) {
-        check->kinks++;
+        against->kinks++;
         return;
     }
     /* The slope is handed over as a float: half a unit of its last place. */
     float expected = (float)value;
-    double bound = check->bound.bound[slope->element] + error + fabs(value) * 0x1p-24;
-    compare_bounded(&check->compare, &slope->trainer->grad[slope->element], &expected, &bound, 1);
+    double bound = against->bound.bound[slope->element] + error + fabs(value) * 0x1p-24;
+    compare_bounded(&against->compare, &slope->trainer->grad[slope->element], &expected, &bound, 1);
 }
 
 static size_t elements_for(const struct model *model, const struct step *step)
@@ -87,31 +90,32 @@ static size_t elements_for(const struct model *model, const struct step *step)
     return elements > least ? elements : least;
 }
 
-void gradcheck_step(struct gradcheck *check, struct trainer *trainer, const struct step *step)
+void against_slope_compare(struct against_slope *against, struct trainer *trainer,
+                           const struct step *step)
 {
     const struct model *model = trainer->model;
-    struct rng rng = {.seed = step->index, .stream = RNG_GRADCHECK};
+    struct rng rng = {.seed = step->index, .stream = RNG_SLOPE};
     size_t elements = elements_for(model, step);
-    check->compare = (struct compare){0};
-    check->kinks = 0;
-    bound_step(&check->bound, trainer, step);
+    against->compare = (struct compare){0};
+    against->kinks = 0;
+    bound_step(&against->bound, trainer, step);
     for (size_t i = 0; i < elements; i++) {
         const struct tensor *tensor = &model->tensors[i % model->tensor_count];
         struct slope slope = {
-            .reference = &check->bound.reference,
+            .reference = &against->bound.reference,
             .trainer = trainer,
             .step = step,
             .element = tensor->slice.begin + rng_bits(&rng, i) % tensor->slice.count,
         };
-        check_element(check, &slope);
+        check_element(against, &slope);
     }
 }
 
-int gradcheck_prove(struct gradcheck *check, struct run *run, const struct step *step)
+int against_slope_gradient(struct against_slope *against, struct run *run, const struct step *step)
 {
-    gradcheck_step(check, &run->trainer, step);
+    against_slope_compare(against, &run->trainer, step);
     progress_clear(&run->progress);
     proof_bounded(&run->proof, step->index, "gradient ~ slope of the loss, by central differences",
-                  &check->compare);
+                  &against->compare);
     return run_judge(run, step);
 }
