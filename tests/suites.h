@@ -31,6 +31,7 @@ Suite *trainer_suite(void);
 Suite *golden_suite(void);
 Suite *replay_suite(void);
 Suite *wire_suite(void);
+Suite *link_suite(void);
 Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
 Suite *ring_suite(void);
@@ -68,6 +69,7 @@ static const struct suite_entry suites[] = {
     {"golden", golden_suite},
     {"replay", replay_suite},
     {"wire", wire_suite},
+    {"link", link_suite},
     {"rendezvous", rendezvous_suite},
     {"comm", comm_suite},
     {"ring", ring_suite},
