@@ -156,7 +156,7 @@ $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 # Tests run the programs beside them.
-$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(BUILD)/launch $(BUILD)/verify
+$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS)
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 -include $(OBJECTS:.o=.d)

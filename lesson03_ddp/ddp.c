@@ -57,6 +57,7 @@ static void on_ready(void *context, size_t tensor)
 {
     struct ddp *ddp = context;
     ddp->missing[ddp->plan.of_tensor[tensor]]--;
+    ddp->ready[tensor] = true;
     if (ddp->overlap)
         submit_full_buckets(ddp);
 }
@@ -70,8 +71,23 @@ void ddp_begin(struct ddp *ddp)
 {
     for (size_t i = 0; i < ddp->plan.count; i++)
         ddp->missing[i] = ddp->plan.buckets[i].tensors;
+    for (size_t i = 0; i < ddp->model->tensor_count; i++)
+        ddp->ready[i] = false;
     ddp->next = 0;
     worker_reset(&ddp->worker);
+}
+
+/* Some bucket never filled. The last tensor that is not ready is the first that should have been.
+ */
+static int name_missing(const struct ddp *ddp, struct fail *fail)
+{
+    size_t tensor = ddp->model->tensor_count - 1;
+    while (ddp->ready[tensor])
+        tensor--;
+    return fail_set(fail, -EINVAL,
+                    "rank %d: %s got no gradient in this step, so bucket %zu of %zu was not sent",
+                    comm_rank(ddp->comm), ddp->model->tensors[tensor].name, ddp->next,
+                    ddp->plan.count);
 }
 
 int ddp_wait(struct ddp *ddp, struct fail *fail)
@@ -80,12 +96,7 @@ int ddp_wait(struct ddp *ddp, struct fail *fail)
     submit_full_buckets(ddp);
     int error = worker_wait(&ddp->worker);
     comm_tag(ddp->comm, 0);
-    if (!error && ddp->next < ddp->plan.count)
-        error = fail_set(fail, -EINVAL,
-                         "bucket %zu of %zu never filled: %zu of its %zu tensors got no gradient",
-                         ddp->next, ddp->plan.count, ddp->missing[ddp->next],
-                         ddp->plan.buckets[ddp->next].tensors);
-    return error;
+    return !error && ddp->next < ddp->plan.count ? name_missing(ddp, fail) : error;
 }
 
 void ddp_account(const struct ddp *ddp, struct run *run)

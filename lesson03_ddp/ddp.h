@@ -30,6 +30,7 @@ struct ddp {
     struct worker worker;
 
     size_t missing[MODEL_TENSORS_MOST]; // tensors each bucket still waits for
+    bool ready[MODEL_TENSORS_MOST];     // tensors that were announced
     size_t next;                        // the bucket that is submitted next
     size_t begun_at_end;                // buckets already under way when backward ended
 };
@@ -47,8 +48,8 @@ struct model_listener ddp_listener(struct ddp *ddp);
 
 void ddp_begin(struct ddp *ddp);
 
-/* 0, or the first error: -EINVAL in `fail` when some tensor was never announced, else comm_fail
- * tells. */
+/* 0, or the first error: -EINVAL in `fail`, naming it, when some tensor was never announced, else
+ * comm_fail tells. */
 int ddp_wait(struct ddp *ddp, struct fail *fail);
 
 /* Tells the run what was sent so far, and how long the thread was busy in this step. */

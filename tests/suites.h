@@ -35,6 +35,9 @@ Suite *link_suite(void);
 Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
 Suite *ring_suite(void);
+Suite *bucket_suite(void);
+Suite *worker_suite(void);
+Suite *ddp_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -73,6 +76,9 @@ static const struct suite_entry suites[] = {
     {"rendezvous", rendezvous_suite},
     {"comm", comm_suite},
     {"ring", ring_suite},
+    {"bucket", bucket_suite},
+    {"worker", worker_suite},
+    {"ddp", ddp_suite},
     {NULL, NULL},
 };
 

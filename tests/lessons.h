@@ -1,0 +1,42 @@
+/*
+ * lessons: the real programs, started by a test as a user would start them, and what they wrote.
+ *
+ *     struct program program;
+ *     lesson_run(&program, &folder, (struct lesson){3, 2}, "--steps 2 --dump a");
+ *
+ * runs build/launch -n 2 build/lesson03_ddp --steps 2 --dump a in the folder. BLAS has one thread,
+ * so that one shape of a matrix has one order of addition.
+ */
+#ifndef TESTS_LESSONS_H
+#define TESTS_LESSONS_H
+
+#include "tests/folder.h"
+#include "tests/program.h"
+
+struct lesson {
+    int number, world; // lesson 1 has no world but 1
+};
+
+/* Until its end. program_close is due. */
+void lesson_run(struct program *program, const struct folder *folder, struct lesson lesson,
+                const char *arguments);
+
+/* The same; fails the test unless it leaves with 0. Nothing is left to close. Returns how many
+ * verification lines it printed, and fails the test if one of them is not ok. */
+size_t lesson_ok(const struct folder *folder, struct lesson lesson, const char *arguments);
+
+/* Fails the test unless it leaves with `code` and says `words` on either output. */
+void lesson_fails(const struct folder *folder, struct lesson lesson, const char *arguments,
+                  int code, const char *words);
+
+/* build/verify with these arguments, "a b" for instance, must find no difference. */
+void lesson_dumps_equal(const struct folder *folder, const char *arguments);
+
+/* A tensor of a dump's or checkpoint's file, `path` in the folder, must have `count` values. */
+void lesson_read(const struct folder *folder, const char *path, const char *tensor, float *values,
+                 size_t count);
+
+/* A text file of the folder. */
+void lesson_write(const struct folder *folder, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,306 @@
+/* Buckets that leave during backward bring home the bits of buckets sent after it. */
+#include "lesson03_ddp/ddp.h"
+#include "common/rng.h"
+#include "lesson02_allreduce/ring.h"
+#include "lesson03_ddp/replicas.h"
+#include "tests/inside.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COUNT_MOST = 2048, NONE = MODEL_TENSORS_MOST, PATIENCE_MS = 20000 };
+
+/* Five layers, a tensor or two in each bucket, two micro-batches. */
+static const char many_buckets[] = "--hidden 5,7,3,6 --batch 12 --accumulate 2 --steps 60 "
+                                   "--first-bucket-kb 0.01 --bucket-kb 0.1";
+
+/* A lesson 3 whose backward the test interferes with. */
+struct bench {
+    struct ranks_self *self;
+    struct inside inside;
+    struct run *run;
+    struct ddp ddp;
+    struct model_listener ddp_hears;
+    size_t swallowed;    // this tensor is never announced
+    size_t held;         // before this one is announced, a bucket must be under way
+    bool delayed;        // every announcement comes up to 5 ms late
+    struct rng delays;   // and by how much
+    uint32_t drawn;      // delays so far
+    size_t begun_before; // buckets under way when `held` was announced
+};
+
+static void wait_for_a_bucket(struct bench *bench)
+{
+    for (int i = 0; i < PATIENCE_MS && bench->begun_before == 0; i++) {
+        bench->begun_before = worker_begun(&bench->ddp.worker);
+        usleep(1000);
+    }
+}
+
+static void on_ready(void *context, size_t tensor)
+{
+    struct bench *bench = context;
+    if (bench->delayed)
+        usleep((useconds_t)(rng_bits(&bench->delays, bench->drawn++) % 5000));
+    if (tensor == bench->held)
+        wait_for_a_bucket(bench);
+    if (tensor != bench->swallowed)
+        bench->ddp_hears.on_ready(bench->ddp_hears.context, tensor);
+}
+
+static int bench_open(struct bench *bench, struct ranks_self *self, const char *arguments)
+{
+    *bench = (struct bench){.self = self, .swallowed = NONE, .held = NONE, .run = NULL};
+    int wrong = inside_open(&bench->inside, self, 3, arguments);
+    if (wrong)
+        return wrong;
+    struct run *run = bench->run = &bench->inside.run;
+    bench->delays = (struct rng){.seed = (uint64_t)self->rank, .stream = RNG_TEST};
+    wrong = inside_told(self, &bench->inside, ddp_init(&bench->ddp, run, self->comm));
+    bench->ddp_hears = ddp_listener(&bench->ddp);
+    run->trainer.listener = (struct model_listener){.on_ready = on_ready, .context = bench};
+    return wrong;
+}
+
+static void bench_close(struct bench *bench)
+{
+    ddp_stop(&bench->ddp);
+    inside_close(&bench->inside);
+}
+
+static int overlapped_gradient(struct bench *bench, const struct step *step)
+{
+    ddp_begin(&bench->ddp);
+    trainer_gradient(&bench->run->trainer, step);
+    return ddp_wait(&bench->ddp, &bench->self->fail);
+}
+
+/* The reduced gradient of a step is that of lesson 2's ring, bucket by bucket after backward. */
+static int check_step(struct bench *bench, const struct step *step)
+{
+    float expected[COUNT_MOST];
+    struct run *run = bench->run;
+    int error = overlapped_gradient(bench, step);
+    inside_gradient(run, step, expected);
+    for (size_t i = 0; i < bench->ddp.plan.count && !error; i++) {
+        struct slice slice = bench->ddp.plan.buckets[i].slice;
+        float *bucket = expected + slice.begin;
+        error = ring_allreduce(bench->self->comm, bucket, bucket, slice.count, COMM_F32);
+    }
+    if (error)
+        return error;
+    return ranks_expect(bench->self,
+                        memcmp(run->grad, expected, run->model.count * sizeof(float)) == 0,
+                        "step %zu: the gradient is not that of the ring", step->index);
+}
+
+/* Some steps, with an update by a plain rule between them so that gradients differ. */
+static int check_steps(struct bench *bench, size_t steps)
+{
+    struct run *run = bench->run;
+    int wrong = 0;
+    for (size_t i = 0; i < steps && !wrong; i++) {
+        struct step step = sampler_step(&run->sampler, i);
+        wrong = check_step(bench, &step);
+        for (size_t j = 0; j < run->model.count; j++)
+            run->param[j] -= 0.05f * run->grad[j];
+    }
+    return wrong;
+}
+
+static int same_bits_body(struct ranks_self *self)
+{
+    struct bench bench;
+    int wrong = bench_open(&bench, self, self->context);
+    if (!wrong)
+        wrong = check_steps(&bench, 8);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(the_gradient_is_the_rings_bucket_by_bucket_bit_for_bit)
+{
+    static const char *const plans[] = {
+        many_buckets,
+        "--hidden 9 --batch 30",
+        "--hidden none --batch 7 --first-bucket-kb 0.004",
+        "--data synthetic --batch 5 --accumulate 3 --no-bias --bucket-kb 0.004",
+    };
+    char text[256];
+    snprintf(text, sizeof text, "%s%s", plans[_i / 4], _i % 2 ? " --no-overlap" : "");
+    struct ranks_result result;
+    ranks_run(1 + _i % 4, same_bits_body, text, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- delays ---------------------------------------------------------------------------------- */
+
+/* The same steps on every rank, each rank's tensors late at random: parameters in `param`. */
+static int train(struct bench *bench, bool overlap, float *param)
+{
+    struct run *run = bench->run;
+    int error = 0;
+    bench->ddp.overlap = bench->delayed = overlap;
+    model_init_he(&run->model, run->param, 1);
+    for (size_t i = 0; i < 60 && !error; i++) {
+        struct step step = sampler_step(&run->sampler, i);
+        error = overlapped_gradient(bench, &step);
+        for (size_t j = 0; j < run->model.count; j++)
+            run->param[j] -= 0.05f * run->grad[j];
+    }
+    memcpy(param, run->param, run->model.count * sizeof *param);
+    return error;
+}
+
+static int delays_body(struct ranks_self *self)
+{
+    float with[COUNT_MOST], without[COUNT_MOST];
+    struct bench bench;
+    int wrong = bench_open(&bench, self, many_buckets);
+    if (!wrong)
+        wrong = ranks_expect(self, bench.ddp.plan.count > 4, "too few buckets");
+    if (!wrong)
+        wrong = train(&bench, true, with);
+    if (!wrong)
+        wrong = train(&bench, false, without);
+    if (!wrong)
+        wrong =
+            ranks_expect(self, memcmp(with, without, bench.run->model.count * sizeof *with) == 0,
+                         "overlap changed the parameters");
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(random_delays_in_backward_change_no_bit_in_sixty_steps)
+{
+    struct ranks_result result;
+    ranks_run(2 + _i, delays_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- the order of events --------------------------------------------------------------------- */
+
+static int order_body(struct ranks_self *self)
+{
+    struct bench bench;
+    int wrong = bench_open(&bench, self, many_buckets);
+    struct step step = sampler_step(&bench.run->sampler, 0);
+    bench.held = 0; // fc1.weight, the last to be ready
+    if (!wrong)
+        wrong = overlapped_gradient(&bench, &step);
+    if (!wrong)
+        wrong = ranks_expect(self, bench.begun_before > 0 && bench.ddp.begun_at_end > 0,
+                             "no bucket left before backward had ended");
+    bench.held = NONE;
+    bench.ddp.overlap = false;
+    if (!wrong)
+        wrong = overlapped_gradient(&bench, &step);
+    if (!wrong)
+        wrong = ranks_expect(self, bench.ddp.begun_at_end == 0, "%zu buckets left without overlap",
+                             bench.ddp.begun_at_end);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(the_first_bucket_leaves_before_backward_ends)
+{
+    struct ranks_result result;
+    ranks_run(1 + _i, order_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- a tensor that gets no gradient ---------------------------------------------------------- */
+
+/* fc3.weight is tensor 4. On every rank, or on the last one alone. */
+static int swallowed_body(struct ranks_self *self)
+{
+    const bool *alone = self->context;
+    struct bench bench;
+    int error = bench_open(&bench, self, many_buckets);
+    struct step step = sampler_step(&bench.run->sampler, 0);
+    if (!*alone || self->rank == self->world - 1)
+        bench.swallowed = 4;
+    if (!error)
+        error = overlapped_gradient(&bench, &step);
+    bench_close(&bench);
+    return error == -EINVAL ? 22 : error ? 1 : 0;
+}
+
+START_TEST(a_tensor_never_announced_is_an_error_that_names_it)
+{
+    bool alone = false;
+    struct ranks_result result;
+    ranks_run(2, swallowed_body, &alone, &result);
+    for (int rank = 0; rank < 2; rank++) {
+        ck_assert_int_eq(result.code[rank], 22);
+        ck_assert_msg(strstr(result.text[rank], "fc3.weight got no gradient"), "%s",
+                      result.text[rank]);
+    }
+}
+END_TEST
+
+START_TEST(a_tensor_never_announced_on_one_rank_stops_the_others_too)
+{
+    bool alone = true;
+    struct ranks_result result;
+    ranks_run(3, swallowed_body, &alone, &result);
+    ck_assert_int_eq(result.code[2], 22);
+    ck_assert_msg(strstr(result.text[2], "rank 2: fc3.weight"), "%s", result.text[2]);
+    for (int rank = 0; rank < 2; rank++)
+        ck_assert_msg(result.code[rank] == 1 && result.text[rank][0], "rank %d: %d %s", rank,
+                      result.code[rank], result.text[rank]);
+    ck_assert(result.seconds < 10); // long before the deadline of 20 s
+}
+END_TEST
+
+/* --- replicas -------------------------------------------------------------------------------- */
+
+static int replicas_body(struct ranks_self *self)
+{
+    float expected[COUNT_MOST];
+    struct bench bench;
+    int wrong = bench_open(&bench, self, "--hidden 9");
+    struct run *run = bench.run;
+    model_init_he(&run->model, run->param, (uint64_t)self->rank + 10); // every rank another seed
+    model_init_he(&run->model, expected, 10);
+    if (!wrong)
+        wrong = inside_told(self, &bench.inside, replicas_begin(run, self->comm));
+    if (!wrong)
+        wrong =
+            ranks_expect(self, memcmp(run->param, expected, run->model.count * sizeof(float)) == 0,
+                         "the parameters are not rank 0's");
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(ranks_with_other_first_weights_begin_with_rank_0s)
+{
+    struct ranks_result result;
+    ranks_run(1 + _i, replicas_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+Suite *ddp_suite(void)
+{
+    Suite *suite = suite_create("ddp");
+    TCase *tcase = tcase_create("gradients");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, the_gradient_is_the_rings_bucket_by_bucket_bit_for_bit, 0, 16);
+    tcase_add_loop_test(tcase, random_delays_in_backward_change_no_bit_in_sixty_steps, 0, 2);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("announcements");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, the_first_bucket_leaves_before_backward_ends, 0, 4);
+    tcase_add_test(tcase, a_tensor_never_announced_is_an_error_that_names_it);
+    tcase_add_test(tcase, a_tensor_never_announced_on_one_rank_stops_the_others_too);
+    tcase_add_loop_test(tcase, ranks_with_other_first_weights_begin_with_rank_0s, 0, 4);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
