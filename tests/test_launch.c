@@ -456,6 +456,25 @@ START_TEST(an_interrupt_ends_a_stopped_rank_too)
 }
 END_TEST
 
+/* A pager that shows its first page. */
+START_TEST(an_interrupt_is_heeded_while_nobody_reads)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_start(&program, folder.path,
+                  "mkfifo full; sleep 12 < full & exec > full; : > up; exec $LAUNCH -n 2 yes");
+    await_file(&folder, "up");
+    usleep(300000);
+    kill(program.pid, SIGINT);
+    program_wait(&program);
+    ck_assert_msg(program.code == 130 && program.seconds < 10, "%d after %g s: %s", program.code,
+                  program.seconds, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* At any moment of the start. */
 START_TEST(an_interrupt_during_the_start_leaves_no_process)
 {
@@ -508,6 +527,7 @@ Suite *launch_suite(void)
     tcase_add_test(tcase, a_second_interrupt_waits_for_no_grace);
     tcase_add_test(tcase, two_interrupts_at_once_leave_no_process);
     tcase_add_test(tcase, an_interrupt_ends_a_stopped_rank_too);
+    tcase_add_test(tcase, an_interrupt_is_heeded_while_nobody_reads);
     tcase_add_loop_test(tcase, an_interrupt_during_the_start_leaves_no_process, 0, 6);
     tcase_add_test(tcase, nothing_that_a_rank_started_outlives_the_job);
     suite_add_tcase(suite, tcase);
