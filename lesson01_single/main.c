@@ -36,9 +36,9 @@ int main(int argc, char **argv)
     run.claim = CLAIM;
     if (!stop && run.options.bench)
         bench_training(stdout, &run.fail);
-    else if (!stop)
-        stop = run_start(&run, &run.whole, 1) || against_slope_init(&against, &run) ||
-               train(&run, &against);
+    else if (!stop && run_start(&run, &run.whole, 1) == 0 &&
+             against_slope_init(&against, &run) == 0)
+        train(&run, &against);
     against_slope_release(&against);
     return run_close(&run);
 }

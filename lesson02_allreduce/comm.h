@@ -51,13 +51,13 @@ struct comm_config {
 struct comm; // opaque
 
 /* Meets the other ranks and closes the ring. 0, or a negative error: who is missing, who came
- * twice, whose configuration differs, and by when. *comm is NULL then. */
-int comm_open(struct comm **comm, const struct environment *environment,
+ * twice, whose configuration differs, and by when. *result is NULL then. */
+int comm_open(struct comm **result, const struct environment *environment,
               const struct comm_config *config, struct fail *fail);
 
 /* The same over two sockets that are connected already: fds = {from the left, to the right}, the
  * communicator's from now on, whatever is returned. Not looked at in a world of 1. */
-int comm_adopt(struct comm **comm, const struct environment *environment,
+int comm_adopt(struct comm **result, const struct environment *environment,
                const struct comm_config *config, const int fds[2], struct fail *fail);
 
 /* Sends what is still under way, leaves, frees. NULL is accepted. Never fails, never waits for
