@@ -36,6 +36,7 @@ static void say_where(const struct prove *prove, struct run *run)
         .before = failed->before,
         .count = failed->slice.count,
         .world = (size_t)run->environment.world,
+        .part = failed->slice.count < run->model.count,
     };
     char cause[LOCATE_TEXT_BYTES];
     locate_cause(&locate, cause);
