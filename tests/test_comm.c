@@ -286,7 +286,7 @@ static int large_body(struct ranks_self *self)
     for (size_t i = 0; i < count; i++)
         data[i] = (float)(self->rank + 1) * (float)(i % 1024);
     int wrong = ring_allreduce(self->comm, data, data, count, COMM_F32);
-    float factor = (float)(self->world * (self->world + 1) / 2);
+    float factor = (float)(self->world * (self->world + 1)) / 2;
     for (size_t i = 0; i < count && !wrong; i++)
         wrong = ranks_expect(self, data[i] == factor * (float)(i % 1024), "[%zu] is %g", i,
                              (double)data[i]);

@@ -30,7 +30,7 @@ static float part(int rank, size_t i)
 
 static float whole(int world, size_t i)
 {
-    return (float)(world * (world + 1) / 2) * (float)(i % 10 + 1);
+    return (float)(world * (world + 1)) / 2 * (float)(i % 10 + 1);
 }
 
 static int check_allreduce(struct ranks_self *self, size_t count, bool in_place)
