@@ -34,6 +34,13 @@ struct outgoing {
     uint32_t frames; // in this call so far
 };
 
+/* Since when no byte has moved, and what has been said about it. Zeroed when one moves. */
+struct silence {
+    double since;    // clock_seconds(); 0: not blocked yet
+    bool told_right; // that this rank is alive, and waits itself
+    bool left_waits; // the left neighbour told us the same
+};
+
 struct comm {
     int rank, world;
     double timeout_seconds;
@@ -52,6 +59,9 @@ struct comm {
     struct incoming incoming;
     struct outgoing outgoing;
     uint64_t sent_bytes;
+    struct silence silence;
+    struct parcel waiting;       // tells the right neighbour so
+    uint64_t left_waiting_bytes; // received of such frames: not a byte of them counts as moved
 
     bool right_gone;               // the right neighbour said goodbye,
     uint64_t right_sequence;       // having finished this many calls

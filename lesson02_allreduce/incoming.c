@@ -38,6 +38,15 @@ static void record_disagreement(struct comm *comm, const struct wire_frame *fram
                 frame->step, frame->length_bytes);
 }
 
+/* It counts for the very frame that is awaited: what the left neighbour waited for earlier is past. */
+static void take_waiting(struct comm *comm, const struct wire_frame *frame)
+{
+    comm->silence.left_waits =
+        frame->sequence == comm->sequence && frame->step == comm->incoming.frames;
+    comm->left_waiting_bytes += WIRE_FRAME_BYTES;
+    link_consume(&comm->left, WIRE_FRAME_BYTES);
+}
+
 /* True once the expected header was found and consumed. */
 static bool take_header(struct comm *comm)
 {
@@ -46,6 +55,10 @@ static bool take_header(struct comm *comm)
     if (link_staged(&comm->left, &bytes) < WIRE_FRAME_BYTES)
         return false;
     int error = wire_get_frame(&frame, bytes);
+    if (!error && frame.kind == WIRE_WAIT) {
+        take_waiting(comm, &frame);
+        return take_header(comm);
+    }
     if (error || frame.kind == WIRE_LEAVE)
         news_record(comm, -EPROTO, "rank %d sent bytes that are no frame", comm_left_rank(comm));
     else if (frame.kind == WIRE_ABORT)

@@ -60,7 +60,7 @@ void news_advance(struct comm *comm)
     if (link_staged(&comm->right, &bytes) < WIRE_FRAME_BYTES)
         return;
     int error = wire_get_frame(&frame, bytes);
-    if (error || frame.kind == WIRE_DATA)
+    if (error || frame.kind == WIRE_DATA || frame.kind == WIRE_WAIT)
         news_record(comm, -EPROTO, "rank %d sent back bytes that are no news",
                     comm_right_rank(comm));
     else

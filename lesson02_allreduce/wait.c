@@ -5,6 +5,10 @@
  * on one machine the bytes are mostly a few microseconds off. Then it blocks, with a deadline. The
  * deadline is one of silence: a slow neighbour is waited for as long as bytes keep moving.
  *
+ * When one rank of a ring stops, all others wait, each for its left neighbour, and only one of them
+ * for the right culprit. So each tells its right neighbour, at half time, that it waits itself; whoever
+ * was told so is patient for a second more, and hears the news from the rank that was not.
+ *
  * Before it believes the worst, a neighbour's closing or the clock, it looks once more: the news
  * that explains it may be there already.
  */
@@ -14,9 +18,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sched.h>
 
 enum { LOOKS_MOST = 100 };
+static const double PATIENCE_SECONDS = 1;
 
 static bool is_done(const struct comm *comm)
 {
@@ -27,7 +33,8 @@ static bool is_done(const struct comm *comm)
 static uint64_t bytes_moved(const struct comm *comm)
 {
     size_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&comm->right.stream);
-    return comm->left.received_bytes + comm->right.received_bytes + comm->sent_bytes - queued;
+    return comm->left.received_bytes - comm->left_waiting_bytes + comm->right.received_bytes +
+           comm->sent_bytes - queued;
 }
 
 static void look(struct comm *comm)
@@ -48,35 +55,65 @@ static void arm(struct comm *comm, double seconds)
     uv_timer_start(&comm->timer, on_timer, (uint64_t)(seconds * 1000), 0);
 }
 
-static void record_silence(struct comm *comm, double seconds)
+/* When this silence is worth doing something about. */
+static double next_deadline(const struct comm *comm)
+{
+    const struct silence *silence = &comm->silence;
+    if (!silence->told_right)
+        return silence->since + comm->timeout_seconds / 2;
+    bool patient = silence->left_waits && comm->incoming.wanted;
+    return silence->since + comm->timeout_seconds + (patient ? PATIENCE_SECONDS : 0);
+}
+
+/* Half of the time is over: the right neighbour learns that this rank is not the one to blame. */
+static void tell_right(struct comm *comm)
+{
+    struct wire_frame frame = {.kind = WIRE_WAIT,
+                               .call = comm->call,
+                               .tag = comm->tag,
+                               .step = comm->outgoing.frames, // not sent yet
+                               .sequence = comm->sequence};
+    comm->silence.told_right = true;
+    if (!comm->outgoing.parcel.busy && !comm->waiting.busy)
+        link_send(&comm->right, &comm->waiting, &frame, NULL);
+}
+
+static void record_silence(struct comm *comm)
 {
     const struct incoming *incoming = &comm->incoming;
-    if (!incoming->wanted)
+    double seconds = clock_seconds() - comm->silence.since;
+    if (incoming->wanted)
+        news_record(comm, -ETIMEDOUT,
+                    "rank %d%s has sent %zu of %zu bytes of step %" PRIu32
+                    "; nothing has moved for %.1f s",
+                    comm_left_rank(comm), comm->silence.left_waits ? ", which waits itself," : "",
+                    incoming->done_bytes, incoming->expected_bytes, incoming->frames, seconds);
+    else
         news_record(
             comm, -ETIMEDOUT,
             "rank %d has not taken the %zu bytes of step %" PRIu32 "; nothing has moved for %.1f s",
             comm_right_rank(comm), comm->outgoing.bytes, comm->outgoing.frames - 1, seconds);
-    else
-        news_record(
-            comm, -ETIMEDOUT,
-            "rank %d has sent %zu of %zu bytes of step %" PRIu32 "; nothing has moved for %.1f s%s",
-            comm_left_rank(comm), incoming->done_bytes, incoming->expected_bytes, incoming->frames,
-            seconds, comm->outgoing.parcel.busy ? ", and the right neighbour takes nothing" : "");
 }
 
-/* Sleeps until something happens on a link, or the deadline has passed. */
+/* Sleeps until something happens on a link, or it is time to do something about the silence. */
 static void block(struct comm *comm)
 {
-    double since = clock_seconds();
     uint64_t moved = bytes_moved(comm);
-    arm(comm, comm->timeout_seconds);
+    double now = clock_seconds();
+    if (comm->silence.since == 0)
+        comm->silence.since = now;
+    arm(comm, fmax(next_deadline(comm) - now, 0));
     uv_run(&comm->loop, UV_RUN_ONCE);
     uv_timer_stop(&comm->timer);
     if (!comm->time_is_up)
         return;
     look(comm); // this very process may have been stopped, and all be there
-    if (!is_done(comm) && bytes_moved(comm) == moved)
-        record_silence(comm, clock_seconds() - since);
+    if (is_done(comm) || bytes_moved(comm) != moved)
+        return;
+    if (!comm->silence.told_right)
+        tell_right(comm);
+    else if (clock_seconds() >= next_deadline(comm))
+        record_silence(comm);
 }
 
 static bool is_right_broken(const struct comm *comm)
@@ -120,6 +157,7 @@ int wait_step(struct comm *comm)
 {
     uint64_t moved = bytes_moved(comm);
     int looks = 0;
+    comm->silence = (struct silence){0};
     judge(comm);
     while (!comm->fail.code && !is_done(comm)) {
         if (looks++ < LOOKS_MOST)
@@ -127,11 +165,14 @@ int wait_step(struct comm *comm)
         else
             block(comm);
         judge(comm);
-        if (bytes_moved(comm) != moved)
-            looks = 0;
-        else if (looks < LOOKS_MOST)
-            sched_yield();
+        if (bytes_moved(comm) == moved) {
+            if (looks < LOOKS_MOST)
+                sched_yield();
+            continue;
+        }
         moved = bytes_moved(comm);
+        looks = 0;
+        comm->silence = (struct silence){0};
     }
     if (comm->fail.code)
         news_spread(comm);

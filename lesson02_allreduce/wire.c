@@ -131,7 +131,7 @@ void wire_put_frame(uint8_t bytes[WIRE_FRAME_BYTES], const struct wire_frame *fr
 /* What each kind of frame may carry. */
 static int check_length(const struct wire_frame *frame)
 {
-    if (frame->kind == WIRE_LEAVE)
+    if (frame->kind == WIRE_LEAVE || frame->kind == WIRE_WAIT)
         return frame->length_bytes == 0 ? 0 : -EPROTO;
     if (frame->kind == WIRE_ABORT)
         return frame->length_bytes <= WIRE_TEXT_MOST ? 0 : -EPROTO;
@@ -146,7 +146,7 @@ int wire_get_frame(struct wire_frame *frame, const uint8_t bytes[WIRE_FRAME_BYTE
     if (get(&at, 4) != FRAME_MAGIC)
         return -EPROTO;
     uint64_t kind = get(&at, 1), operation = get(&at, 1), type = get(&at, 1);
-    if (kind < WIRE_DATA || kind > WIRE_LEAVE || operation > COMM_BARRIER || type > COMM_U64)
+    if (kind < WIRE_DATA || kind > WIRE_WAIT || operation > COMM_BARRIER || type > COMM_U64)
         return -EPROTO;
     if (get(&at, 1) != 0)
         return -EPROTO;

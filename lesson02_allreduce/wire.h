@@ -30,7 +30,7 @@ enum {
 
 enum wire_purpose { WIRE_JOIN = 1, WIRE_LINK = 2 };
 enum wire_answer { WIRE_TABLE = 1, WIRE_REFUSAL = 2 };
-enum wire_kind { WIRE_DATA = 1, WIRE_ABORT = 2, WIRE_LEAVE = 3 };
+enum wire_kind { WIRE_DATA = 1, WIRE_ABORT = 2, WIRE_LEAVE = 3, WIRE_WAIT = 4 };
 
 struct wire_hello {
     enum wire_purpose purpose;

@@ -1,6 +1,6 @@
 /* The communicator when things go wrong: disagreement, death, departure, silence; and a clean end.
  */
-#include "common/slice.h"
+#include "common/clock.h"
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
@@ -152,17 +152,23 @@ START_TEST(every_survivor_of_a_kill_names_the_killed_rank)
 }
 END_TEST
 
-/* Rank 0 is busy elsewhere when its right neighbour dies: it is told as soon as it listens. */
+/* A rank is busy elsewhere when its neighbour dies: it is told as soon as it listens, and the others
+ * do not wait for it to be told themselves. */
 static int busy_body(struct ranks_self *self)
 {
+    int busy = *(int *)self->context;
     float data[100] = {0};
     int error = ring_allreduce(self->comm, data, data, 100, COMM_F32);
+    double begun = clock_seconds();
     if (self->rank == 1)
         raise(SIGKILL);
-    if (self->rank == 0)
-        pause_seconds(1.5);
+    if (self->rank == busy)
+        pause_seconds(2);
     for (int i = 0; i < 2 && !error; i++)
         error = ring_allreduce(self->comm, data, data, 100, COMM_F32);
+    double seconds = clock_seconds() - begun;
+    if (ranks_expect(self, self->rank == busy || seconds < 1.8, "told after %.1f s", seconds))
+        return 2;
     return error ? 1 : 0;
 }
 
@@ -170,7 +176,8 @@ START_TEST(a_rank_that_was_busy_names_the_killed_rank_too)
 {
     static const char *const words[] = {"rank 1 closed the connection", NULL};
     struct ranks_result result;
-    ranks_run(4, busy_body, NULL, &result);
+    int busy = _i;
+    ranks_run(4, busy_body, &busy, &result);
     assert_all_say(&result, 1, words);
 }
 END_TEST
@@ -235,14 +242,34 @@ static int stopped_body(struct ranks_self *self)
 
 START_TEST(a_rank_that_stops_for_good_is_an_error_at_the_deadline)
 {
-    static const char *const words[] = {"call 2: all-reduce of 1000 f32", " has sent ",
+    static const char *const words[] = {"rank 2, call 2: all-reduce of 1000 f32",
+                                        "rank 1 has sent 0 of 1000 bytes",
                                         "nothing has moved for 1.", NULL};
     struct ranks_plan plan = {
-        .world = 3, .body = stopped_body, .timeout_seconds = 1, .limit_seconds = 4};
+        .world = 4, .body = stopped_body, .timeout_seconds = 1, .limit_seconds = 4};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     ck_assert_int_eq(result.code[1], RANKS_TIMED_OUT);
     assert_all_say(&result, 1, words);
+}
+END_TEST
+
+/* Each takes its right neighbour for the root, and so waits for its left one. */
+static int circle_body(struct ranks_self *self)
+{
+    float data[10] = {0};
+    int root = (self->rank + 1) % self->world;
+    return ring_broadcast(self->comm, data, 10, COMM_F32, root) ? 1 : 0;
+}
+
+START_TEST(ranks_that_wait_for_each_other_all_end_at_the_deadline)
+{
+    static const char *const words[] = {"which waits itself, has sent 0 of 40 bytes", NULL};
+    struct ranks_plan plan = {.world = 3, .body = circle_body, .timeout_seconds = 1};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    assert_all_say(&result, -1, words);
+    ck_assert(result.seconds < 5);
 }
 END_TEST
 
@@ -358,10 +385,12 @@ Suite *comm_suite(void)
     tcase_add_loop_test(wrong, ranks_that_disagree_all_fail_at_once_with_both_descriptions, 0,
                         sizeof disagreements / sizeof *disagreements);
     tcase_add_loop_test(wrong, every_survivor_of_a_kill_names_the_killed_rank, 0, 3);
-    tcase_add_test(wrong, a_rank_that_was_busy_names_the_killed_rank_too);
+    tcase_add_loop_test(wrong, a_rank_that_was_busy_names_the_killed_rank_too, 2, 4);
+    tcase_add_loop_test(wrong, a_rank_that_was_busy_names_the_killed_rank_too, 0, 1);
     tcase_add_loop_test(wrong, to_leave_politely_before_the_others_are_done_is_an_error, 0, 3);
     tcase_add_test(wrong, a_rank_that_gives_up_in_the_middle_of_a_call_says_so_to_all);
     tcase_add_test(wrong, a_rank_that_stops_for_good_is_an_error_at_the_deadline);
+    tcase_add_test(wrong, ranks_that_wait_for_each_other_all_end_at_the_deadline);
     tcase_add_test(wrong, a_rank_that_stops_for_a_while_is_waited_for);
     suite_add_tcase(suite, wrong);
     TCase *well = tcase_create("success");

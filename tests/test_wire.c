@@ -118,7 +118,7 @@ END_TEST
 /* Frames that no rank would send. */
 static const struct wire_frame hostile_frames[] = {
     {.kind = 0},
-    {.kind = 4},
+    {.kind = 5},
     {.kind = WIRE_DATA, .call = {.operation = COMM_BARRIER + 1}},
     {.kind = WIRE_DATA, .call = {.type = COMM_U64 + 1}},
     {.kind = WIRE_DATA,
@@ -131,6 +131,7 @@ static const struct wire_frame hostile_frames[] = {
     {.kind = WIRE_ABORT, .length_bytes = WIRE_TEXT_MOST + 1},
     {.kind = WIRE_ABORT, .length_bytes = UINT64_MAX},
     {.kind = WIRE_LEAVE, .length_bytes = 1},
+    {.kind = WIRE_WAIT, .length_bytes = 1},
 };
 
 START_TEST(a_hostile_frame_is_refused)
@@ -177,7 +178,7 @@ START_TEST(whatever_comes_is_refused_or_in_range)
             bytes[rng_bits(&rng, 6 * i + k) % WIRE_FRAME_BYTES] ^=
                 (uint8_t)(1u << rng_bits(&rng, 6 * i + k + 3) % 8);
         if (wire_get_frame(&frame, bytes) == 0) {
-            ck_assert(frame.kind >= WIRE_DATA && frame.kind <= WIRE_LEAVE);
+            ck_assert(frame.kind >= WIRE_DATA && frame.kind <= WIRE_WAIT);
             ck_assert(frame.call.operation <= COMM_BARRIER && frame.call.type <= COMM_U64);
             ck_assert(frame.length_bytes / comm_type_bytes(frame.call.type) <= frame.call.count ||
                       frame.length_bytes <= WIRE_TEXT_MOST);
