@@ -1,5 +1,6 @@
 /* against_slope: is backward's gradient the slope of the loss? See the header. */
 #include "lesson01_single/against_slope.h"
+#include "common/locate.h"
 #include "common/rng.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 static const double H = 1e-5;   // leaves 11 of a double's 16 digits to the difference
 static const double WORK = 4e8; // multiplications a check may cost
 static const double DOUBLE_EPSILON = 0x1p-52;
-enum { ELEMENTS_MOST = 64, LOSSES_PER_ELEMENT = 4 };
+enum { LOSSES_PER_ELEMENT = 4 };
 
 int against_slope_init(struct against_slope *against, struct run *run)
 {
@@ -77,17 +78,20 @@ static void check_element(struct against_slope *against, const struct slope *slo
         return;
     }
     /* The slope is handed over as a float: half a unit of its last place. */
-    float expected = (float)value;
+    size_t i = against->compare.count;
     double bound = against->bound.bound[slope->element] + error + fabs(value) * 0x1p-24;
-    compare_bounded(&against->compare, &slope->trainer->grad[slope->element], &expected, &bound, 1);
+    against->element[i] = slope->element;
+    against->found[i] = slope->trainer->grad[slope->element];
+    against->expected[i] = (float)value;
+    compare_bounded(&against->compare, &against->found[i], &against->expected[i], &bound, 1);
 }
 
 static size_t elements_for(const struct model *model, const struct step *step)
 {
     double one = (double)model->count * (double)step->samples.count * LOSSES_PER_ELEMENT;
     size_t affordable = (size_t)(WORK / one), least = 2 * model->tensor_count;
-    size_t elements = affordable < ELEMENTS_MOST ? affordable : ELEMENTS_MOST;
-    return elements > least ? elements : least;
+    size_t elements = affordable > least ? affordable : least;
+    return elements < AGAINST_SLOPE_MOST ? elements : AGAINST_SLOPE_MOST;
 }
 
 void against_slope_compare(struct against_slope *against, struct trainer *trainer,
@@ -111,11 +115,36 @@ void against_slope_compare(struct against_slope *against, struct trainer *traine
     }
 }
 
+/* The elements compared are no whole: chunks are not looked for in them. */
+static void say_where(const struct against_slope *against, struct run *run)
+{
+    size_t first = against->compare.first, element = against->element[first];
+    const struct tensor *tensor = model_tensor_at(&run->model, element);
+    struct locate locate = {
+        .found = against->found,
+        .expected = against->expected,
+        .count = against->compare.count,
+        .world = 1,
+        .part = true,
+    };
+    char cause[LOCATE_TEXT_BYTES];
+    locate_cause(&locate, cause);
+    struct proof_place place = {
+        .tensor = tensor->name,
+        .index = element - tensor->slice.begin,
+        .found = against->found[first],
+        .expected = against->expected[first],
+        .cause = cause,
+    };
+    proof_failure_at(&run->proof, &place);
+}
+
 int against_slope_gradient(struct against_slope *against, struct run *run, const struct step *step)
 {
     against_slope_compare(against, &run->trainer, step);
     progress_clear(&run->progress);
-    proof_bounded(&run->proof, step->index, "gradient ~ slope of the loss, by central differences",
-                  &against->compare);
+    if (!proof_bounded(&run->proof, step->index,
+                       "gradient ~ slope of the loss, by central differences", &against->compare))
+        say_where(against, run);
     return run_judge(run, step);
 }

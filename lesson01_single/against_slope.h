@@ -15,10 +15,15 @@
 #include "lesson01_single/bound.h"
 #include "lesson01_single/run.h"
 
+enum { AGAINST_SLOPE_MOST = 2 * MODEL_TENSORS_MOST }; // elements compared at once
+
+/* All but the first of the last run. */
 struct against_slope {
     struct bound bound;
-    struct compare compare; // of the last run
-    size_t kinks;           // elements passed over in the last run
+    struct compare compare;
+    size_t kinks;                       // elements passed over
+    size_t element[AGAINST_SLOPE_MOST]; // (compare.count): which, of the slab
+    float found[AGAINST_SLOPE_MOST], expected[AGAINST_SLOPE_MOST]; // (compare.count)
 };
 
 /* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. Release accepts a
@@ -31,7 +36,7 @@ void against_slope_release(struct against_slope *against);
 void against_slope_compare(struct against_slope *against, struct trainer *trainer,
                            const struct step *step);
 
-/* That, and the verification line. 0, or an error when the gradient is not the slope. */
+/* That, the verification line, and where it first fails. 0, or an error when the gradient is not the slope. */
 int against_slope_gradient(struct against_slope *against, struct run *run, const struct step *step);
 
 #endif

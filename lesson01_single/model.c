@@ -39,6 +39,14 @@ void model_plan(struct model *model, const size_t *widths, size_t layers, bool b
     }
 }
 
+const struct tensor *model_tensor_at(const struct model *model, size_t element)
+{
+    const struct tensor *tensor = model->tensors;
+    while (element >= tensor->slice.begin + tensor->slice.count)
+        tensor++;
+    return tensor;
+}
+
 void model_init_he(const struct model *model, float *param, uint64_t seed)
 {
     for (size_t i = 0; i < model->tensor_count; i++) {

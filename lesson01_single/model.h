@@ -43,6 +43,9 @@ struct model {
 /* Lays the slab out. layers is 1 to MODEL_LAYERS_MOST; widths (layers + 1), each at least 1. */
 void model_plan(struct model *model, const size_t *widths, size_t layers, bool bias);
 
+/* The tensor that element `element` of the slab belongs to; element < model->count. */
+const struct tensor *model_tensor_at(const struct model *model, size_t element);
+
 /* The same weights on every rank and machine: U(-a, a) with a = sqrt(6 / in), biases 0 (He et al.,
  * "Delving Deep into Rectifiers", ICCV 2015, section 2.2, as a uniform distribution). */
 void model_init_he(const struct model *model, float *param, uint64_t seed);

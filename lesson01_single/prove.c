@@ -17,19 +17,11 @@ void prove_pair(struct prove *prove, const struct prove_pair *pair)
     }
 }
 
-static const struct tensor *tensor_at(const struct model *model, size_t element)
-{
-    const struct tensor *tensor = model->tensors;
-    while (element >= tensor->slice.begin + tensor->slice.count)
-        tensor++;
-    return tensor;
-}
-
 static void say_where(const struct prove *prove, struct run *run)
 {
     const struct prove_pair *failed = &prove->failed;
     size_t element = failed->slice.begin + prove->first;
-    const struct tensor *tensor = tensor_at(&run->model, element);
+    const struct tensor *tensor = model_tensor_at(&run->model, element);
     struct locate locate = {
         .found = failed->found,
         .expected = failed->expected,

@@ -14,7 +14,8 @@ static int take_memory(struct against_ddp *against, struct run *run)
     against->count = run->model.count;
     against->param = memory_floats(&against->memory, MEMORY_PARAMETERS, against->count);
     against->grad = memory_floats(&against->memory, MEMORY_GRADIENTS, against->count);
-    if (!against->param || !against->grad)
+    against->before = memory_floats(&against->memory, MEMORY_OTHER, against->count);
+    if (!against->param || !against->grad || !against->before)
         return -ENOMEM;
     struct trainer like = run->trainer;
     like.param = against->param;
@@ -62,6 +63,7 @@ void against_ddp_release(struct against_ddp *against)
     optimizer_release(&against->optimizer);
     memory_return(&against->memory, MEMORY_PARAMETERS, against->param, against->count);
     memory_return(&against->memory, MEMORY_GRADIENTS, against->grad, against->count);
+    memory_return(&against->memory, MEMORY_OTHER, against->before, against->count);
     *against = (struct against_ddp){0};
 }
 
@@ -107,10 +109,29 @@ int against_ddp_gradient(struct against_ddp *against, struct run *run, const str
     return run_judge(run, step);
 }
 
+/* A norm has no elements to look at: what can be wrong with it is what was counted. */
+static void prove_norm(struct run *run, const struct step *step, double expected)
+{
+    char how[160];
+    bool equal = run->norm == expected;
+    if (equal)
+        snprintf(how, sizeof how, "bit for bit, %.9g", expected);
+    else
+        snprintf(how, sizeof how,
+                 "found %.17g on rank %d, expected %.17g: elements counted that are not owned, or "
+                 "not counted",
+                 run->norm, run->environment.rank, expected);
+    progress_clear(&run->progress);
+    proof_holds(&run->proof, step->index, "norm of the owned chunks = lesson 3's norm", how, equal);
+}
+
 /* Lesson 3's update, as its main.c makes it. */
-static void update(struct against_ddp *against, const struct run *run, const struct step *step)
+static void update(struct against_ddp *against, struct run *run, const struct step *step)
 {
     double norm = run_wants_norm(run) ? norm_of(against->grad, against->count) : 0;
+    if (run_wants_norm(run))
+        prove_norm(run, step, norm);
+    memcpy(against->before, against->param, against->count * sizeof *against->param);
     struct rate rate = {
         .lr = (float)schedule_lr(&run->options, step->index, run->updates),
         .clip = norm_clip(norm, run->options.clip),
@@ -132,7 +153,11 @@ int against_ddp_update(struct against_ddp *against, struct run *run, const struc
     }
     struct prove prove = {0};
     prove_pair(&prove, &(struct prove_pair){
-                           .slice = run->whole, .found = run->param, .expected = against->param});
+                           .slice = run->whole,
+                           .found = run->param,
+                           .expected = against->param,
+                           .before = against->before,
+                       });
     prove_end(&prove, run, step, "parameters = lesson 3's parameters");
     int error = agree(run, zero->ddp.comm, step, "parameters = the parameters of every other rank",
                       run->param, run->grad);

@@ -5,6 +5,7 @@
  * parameters, the whole optimizer state, overlapped buckets summed on every rank.
  *
  *     owned gradient chunks    =   those chunks of lesson 3's gradient         bit for bit
+ *     gradient's norm          =   lesson 3's norm, where one is asked for     bit for bit
  *     owned optimizer state    =   those chunks of lesson 3's state            bit for bit
  *     parameters               =   lesson 3's parameters                       bit for bit
  *
@@ -22,6 +23,7 @@ struct against_ddp {
     struct ddp ddp;
     struct trainer trainer; // on the replica's slabs
     float *param, *grad;    // (count)
+    float *before;          // (count): param, before the update
     struct optimizer optimizer;
     struct memory memory; // its own ledger: the replica is no part of what a rank needs
     size_t count;
