@@ -38,6 +38,7 @@ Suite *ring_suite(void);
 Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
+Suite *mutants_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -79,6 +80,7 @@ static const struct suite_entry suites[] = {
     {"bucket", bucket_suite},
     {"worker", worker_suite},
     {"ddp", ddp_suite},
+    {"mutants", mutants_suite},
     {NULL, NULL},
 };
 

@@ -1,0 +1,340 @@
+/*
+ * Every mistake the lessons' proofs are for, made once: each proof must find its own.
+ *
+ * What a lesson shares with its replay, such as the weight of a sample, the replay cannot see: there
+ * the lesson below must find it, and at the foot of the stairs the slope of the loss does.
+ */
+#include "tests/mutants.h"
+#include "tests/suites.h"
+
+#include <check.h>
+
+/* --- the mean -------------------------------------------------------------------------------- */
+
+START_TEST(a_sum_instead_of_a_mean_is_found_by_the_slope)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "weight = 1.0f / (float)step->samples.count",
+        .mistake = "weight = 1",
+        .lesson = {1, 1},
+        .arguments = "--steps 1 --batch 32",
+        .proof = "verify step 0: gradient ~ slope of the loss",
+        .place = "first at fc1.weight[",
+        .cause = "32 times the expected one",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* Each rank weights its samples by its own number of them. */
+START_TEST(a_sum_of_the_ranks_means_is_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "weight = 1.0f / (float)step->samples.count",
+        .mistake = "weight = (float)trainer->world / (float)step->samples.count",
+        .lesson = {2, 2},
+        .arguments = "--steps 2",
+        .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
+        .place = "first at fc1.weight[",
+        .cause = "2 times the expected one: summed over 2 ranks, not averaged",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(a_mean_divided_twice_is_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "weight = 1.0f / (float)step->samples.count",
+        .mistake = "weight = 1.0f / (float)(trainer->world * step->samples.count)",
+        .lesson = {2, 3},
+        .arguments = "--steps 2",
+        .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
+        .place = "first at fc1.weight[",
+        .cause = "1/3 of the expected one: divided by 3 ranks twice",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(a_bucket_divided_by_the_ranks_again_is_found_by_lesson_3)
+{
+    static const struct mutant mutant = {
+        .file = "lesson03_ddp/ddp.c",
+        .text = "return ring_allreduce(comm, bucket, bucket, count, COMM_F32);",
+        .mistake = "for (size_t i = 0; i < count; i++)\n"
+                   "        bucket[i] /= (float)comm_world(comm);\n"
+                   "    return ring_allreduce(comm, bucket, bucket, count, COMM_F32);",
+        .lesson = {3, 2},
+        .arguments = "--steps 2",
+        .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .place = "first at fc1.weight[",
+        .cause = "1/2 of the expected one: divided by 2 ranks twice",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(a_shard_summed_with_another_weight_is_found_by_lesson_4)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/zero1.c",
+        .text = "return ring_reduce_scatter(comm, bucket, count, COMM_F32);",
+        .mistake = "for (size_t i = 0; i < count; i++)\n"
+                   "        bucket[i] *= (float)comm_world(comm);\n"
+                   "    return ring_reduce_scatter(comm, bucket, count, COMM_F32);",
+        .lesson = {4, 2},
+        .arguments = "--steps 2",
+        .proof = "verify step 0: owned gradient chunks = those of lesson 3's gradient",
+        .place = "first at fc1.weight[",
+        .cause = "2 times the expected one: summed over 2 ranks, not averaged",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* --- micro-batches --------------------------------------------------------------------------- */
+
+START_TEST(a_gradient_of_the_last_micro_batch_only_is_found_by_the_slope)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "        bool last = m + 1 == batches;",
+        .mistake = "        memset(trainer->grad, 0, trainer->model->count * sizeof(float));\n"
+                   "        bool last = m + 1 == batches;",
+        .lesson = {1, 1},
+        .arguments = "--steps 1 --accumulate 2",
+        .proof = "verify step 0: gradient ~ slope of the loss",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* Backward clears what it is about to announce. */
+START_TEST(only_the_last_micro_batch_reduced_is_found_by_lesson_3)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "        bool last = m + 1 == batches;",
+        .mistake = "        bool last = m + 1 == batches;\n"
+                   "        if (last && trainer->listener.on_ready)\n"
+                   "            memset(trainer->grad, 0, trainer->model->count * sizeof(float));",
+        .lesson = {3, 2},
+        .arguments = "--steps 2 --accumulate 2",
+        .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* --- buckets and chunks ---------------------------------------------------------------------- */
+
+/* Rank 1 takes part in the ring, and keeps what it had after the step before. */
+START_TEST(a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3)
+{
+    static const struct mutant mutant = {
+        .file = "lesson03_ddp/ddp.c",
+        .text = "    return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
+        .mistake = "    static float kept[1 << 16];\n"
+                   "    static int calls;\n"
+                   "    float *bucket = ddp->grad + slice.begin;\n"
+                   "    int error = ddp->reduce(ddp->comm, bucket, slice.count);\n"
+                   "    for (size_t i = 0; i < slice.count && index == 0; i++) {\n"
+                   "        float now = bucket[i];\n"
+                   "        if (comm_rank(ddp->comm) == 1 && calls > 0)\n"
+                   "            bucket[i] = kept[i];\n"
+                   "        kept[i] = now;\n"
+                   "    }\n"
+                   "    calls += index == 0;\n"
+                   "    return error;",
+        .lesson = {3, 2},
+        .arguments = "--steps 3",
+        .proof = "verify step 1, rank 1: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .place = "first at fc1.bias[0] of rank 1: found ",
+        .cause = "that of the step before: a stale bucket",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3)
+{
+    static const struct mutant mutant = {
+        .file = "lesson03_ddp/ddp.c",
+        .text = "    return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
+        .mistake = "    return index == 0 ? 0\n"
+                   "        : ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
+        .lesson = {3, 2},
+        .arguments = "--steps 2",
+        .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .place = "first at fc1.bias[0] of rank",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(two_chunks_swapped_are_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/ring.c",
+        .text = "            error = all_gather_rounds(&ring);\n    }",
+        .mistake = "            error = all_gather_rounds(&ring);\n"
+                   "        float *a = (float *)out + chunk_of(&ring, 0).begin;\n"
+                   "        float *b = (float *)out + chunk_of(&ring, 1).begin;\n"
+                   "        for (size_t i = 0; i < chunk_of(&ring, 1).count; i++) {\n"
+                   "            float kept = a[i];\n"
+                   "            a[i] = b[i];\n"
+                   "            b[i] = kept;\n"
+                   "        }\n"
+                   "    }",
+        .lesson = {2, 3},
+        .arguments = "--steps 2 --hidden 13",
+        .proof = "gradient after the ring = lesson 1's shares added in ring order",
+        .place = "first at fc1.weight[",
+        .cause = "chunks 0 and 1 of 3 are swapped",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* The last round stores its chunk one place off. Only equal chunks pass the ring's own checks. */
+START_TEST(a_chunk_stored_in_anothers_place_is_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/ring.c",
+        .text = "error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_STORE);",
+        .mistake = "error = pass(ring, ring->rank - round,\n"
+                   "                     ring->rank - 1 - round - (round == ring->world - 2),\n"
+                   "                     COMM_STORE);",
+        .lesson = {2, 4},
+        .arguments = "--steps 2 --data synthetic --no-bias",
+        .proof = "gradient after the ring = lesson 1's shares added in ring order",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* --- shards ---------------------------------------------------------------------------------- */
+
+/* What lies beyond the owned chunk, padding elsewhere, is a partial sum here. */
+START_TEST(elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/zero1.c",
+        .text = "norm_add(norm, zero->grad + zero->owned[i].begin, zero->owned[i].count);",
+        .mistake = "norm_add(norm, zero->grad + zero->owned[i].begin, zero->owned[i].count\n"
+                   "                 + (zero->owned[i].begin == 0 ? 64 : 0));",
+        .lesson = {4, 2},
+        .arguments = "--steps 2 --clip 0.5",
+        .proof = "verify step 0: norm of the owned chunks = lesson 3's norm",
+        .place = "found ",
+        .cause = "elements counted that are not owned",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(optimizer_state_not_sharded_is_found_by_the_ledger)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/zero1.c",
+        .text = "        struct slice chunk = slice_of(bucket.count, world, rank);",
+        .mistake = "        struct slice chunk = slice_of(bucket.count, world * 0 + 1, rank * 0);",
+        .lesson = {4, 2},
+        .arguments = "--steps 2",
+        .proof = "ranks own 9620 parameters together; the model has 4810",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(optimizer_state_larger_than_what_is_owned_is_found_by_the_ledger)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/optimizer.c",
+        .text = "memory_floats(memory, MEMORY_OPTIMIZER, optimizer->count);",
+        .mistake = "memory_floats(memory, MEMORY_OPTIMIZER, model->count);",
+        .lesson = {4, 2},
+        .arguments = "--steps 2 --optimizer adam",
+        .proof =
+            "rank 0 keeps 38480 bytes of optimizer state; its 2405 owned parameters need 19240",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(parameters_not_gathered_on_one_rank_are_found_by_lesson_4)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/zero1.c",
+        .text =
+            "        error = ring_all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, "
+            "COMM_F32);",
+        .mistake = "        static float aside[1 << 16];\n"
+                   "        float *to = slab + bucket.begin;\n"
+                   "        for (size_t j = 0; j < bucket.count; j++)\n"
+                   "            aside[j] = to[j];\n"
+                   "        if (comm_rank(zero->ddp.comm) == 1)\n"
+                   "            to = aside;\n"
+                   "        error = ring_all_gather(zero->ddp.comm, to, bucket.count, COMM_F32);",
+        .lesson = {4, 2},
+        .arguments = "--steps 2",
+        .proof = "verify step 0, rank 1: parameters = lesson 3's parameters",
+        .place = "first at fc1.weight[1] of rank 1: found ",
+        .cause = "that of the step before: a stale bucket, or a part not gathered",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* --- what is not finite ---------------------------------------------------------------------- */
+
+START_TEST(a_nan_on_one_side_is_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/ring.c",
+        .text = "            error = all_gather_rounds(&ring);\n    }",
+        .mistake = "            error = all_gather_rounds(&ring);\n"
+                   "        if (ring.rank == 1)\n"
+                   "            ((float *)out)[count - 1] = 0.0f / 0.0f;\n"
+                   "    }",
+        .lesson = {2, 2},
+        .arguments = "--steps 2",
+        .proof = "rank 1: gradient after the ring = lesson 1's shares added in ring order",
+        .place = "first at fc2.bias[9] of rank 1: found ",
+        .cause = "nan found at element 4809",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+Suite *mutants_suite(void)
+{
+    Suite *suite = suite_create("mutants");
+    TCase *tcase = tcase_create("mutants");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, a_sum_instead_of_a_mean_is_found_by_the_slope);
+    tcase_add_test(tcase, a_sum_of_the_ranks_means_is_found_by_lesson_2);
+    tcase_add_test(tcase, a_mean_divided_twice_is_found_by_lesson_2);
+    tcase_add_test(tcase, a_bucket_divided_by_the_ranks_again_is_found_by_lesson_3);
+    tcase_add_test(tcase, a_shard_summed_with_another_weight_is_found_by_lesson_4);
+    tcase_add_test(tcase, a_gradient_of_the_last_micro_batch_only_is_found_by_the_slope);
+    tcase_add_test(tcase, only_the_last_micro_batch_reduced_is_found_by_lesson_3);
+    tcase_add_test(tcase, a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3);
+    tcase_add_test(tcase, a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3);
+    tcase_add_test(tcase, two_chunks_swapped_are_found_by_lesson_2);
+    tcase_add_test(tcase, a_chunk_stored_in_anothers_place_is_found_by_lesson_2);
+    tcase_add_test(tcase, elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4);
+    tcase_add_test(tcase, optimizer_state_not_sharded_is_found_by_the_ledger);
+    tcase_add_test(tcase, optimizer_state_larger_than_what_is_owned_is_found_by_the_ledger);
+    tcase_add_test(tcase, parameters_not_gathered_on_one_rank_are_found_by_lesson_4);
+    tcase_add_test(tcase, a_nan_on_one_side_is_found_by_lesson_2);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
