@@ -17,7 +17,7 @@
 
 struct inside {
     struct run run;
-    char words[512]; // the run's options point into it
+    char words[1024]; // the run's options point into it
 };
 
 /* Opens it with these arguments, divided by single blanks, as the rank that self is. Not 0: self

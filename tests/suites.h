@@ -38,6 +38,7 @@ Suite *ring_suite(void);
 Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
+Suite *zero1_suite(void);
 Suite *mutants_suite(void);
 
 struct suite_entry {
@@ -80,6 +81,7 @@ static const struct suite_entry suites[] = {
     {"bucket", bucket_suite},
     {"worker", worker_suite},
     {"ddp", ddp_suite},
+    {"zero1", zero1_suite},
     {"mutants", mutants_suite},
     {NULL, NULL},
 };

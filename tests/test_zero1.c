@@ -1,0 +1,309 @@
+/* Shards tile the slab for any world, and sharded training is lesson 3's, bit for bit. */
+#include "lesson04_zero/zero1.h"
+#include "lesson01_single/norm.h"
+#include "lesson02_allreduce/gather.h"
+#include "lesson02_allreduce/ring.h"
+#include "lesson04_zero/ledger.h"
+#include "tests/folder.h"
+#include "tests/inside.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT_MOST = 2048, UPDATES = 4 };
+
+static const int worlds[] = {1, 2, 3, 5, 8};
+enum { WORLDS = sizeof worlds / sizeof *worlds };
+
+/* A lesson 4 with everything in the hand. */
+struct bench {
+    struct ranks_self *self;
+    struct inside inside;
+    struct run *run;
+    struct zero1 zero;
+};
+
+static int bench_open(struct bench *bench, struct ranks_self *self, const char *arguments)
+{
+    *bench = (struct bench){.self = self, .run = &bench->inside.run};
+    struct run *run = bench->run;
+    int wrong = inside_open(&bench->inside, self, 4, arguments);
+    if (!wrong)
+        wrong = zero1_init(&bench->zero, run, self->comm) ||
+                run_start(run, bench->zero.owned, bench->zero.owned_count);
+    return inside_told(self, &bench->inside, wrong);
+}
+
+static void bench_close(struct bench *bench)
+{
+    zero1_stop(&bench->zero);
+    inside_close(&bench->inside);
+}
+
+/* --- shards ---------------------------------------------------------------------------------- */
+
+/* A linear model of `count` parameters: count - 1 features and a bias. */
+static void write_line(const struct folder *folder, size_t count, char path[512])
+{
+    char text[512] = "";
+    for (size_t row = 0; row < 8; row++) {
+        for (size_t i = 0; i + 1 < count; i++)
+            strcat(text, (i + row) % 3 ? "1," : "2,");
+        strcat(text, row % 2 ? "0.5\n" : "-1.5\n");
+    }
+    folder_write(folder, "line.csv", text, strlen(text), false, path);
+}
+
+/* owners[i]: how many ranks own element i. */
+static int count_owners(struct bench *bench, float *owners)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < bench->zero.owned_count; i++) {
+        struct slice owned = bench->zero.owned[i];
+        if (owned.begin < end)
+            return ranks_expect(bench->self, false, "owned slices do not ascend");
+        end = owned.begin + owned.count;
+        for (size_t j = owned.begin; j < end; j++)
+            owners[j]++;
+    }
+    return ring_allreduce(bench->self->comm, owners, owners, bench->run->model.count, COMM_F32);
+}
+
+/* A balanced split: no rank has more than one element per bucket more than another. */
+static int check_counts(struct bench *bench)
+{
+    struct run *run = bench->run;
+    double mine = (double)run->optimizer.count, all[RANKS_MOST], total = 0;
+    double least, most;
+    int wrong = gather_numbers(bench->self->comm, &mine, 1, all, &bench->self->fail);
+    least = most = all[0];
+    for (int rank = 0; rank < bench->self->world; rank++) {
+        total += all[rank];
+        least = all[rank] < least ? all[rank] : least;
+        most = all[rank] > most ? all[rank] : most;
+    }
+    return wrong ||
+           ranks_expect(bench->self, total == (double)run->model.count, "%g owned", total) ||
+           ranks_expect(bench->self, most - least <= (double)bench->zero.ddp.plan.count,
+                        "one rank owns %g, another %g", least, most) ||
+           ranks_expect(bench->self,
+                        run->memory.now_bytes[MEMORY_OPTIMIZER] ==
+                            sizeof(float) * run->optimizer.states * run->optimizer.count,
+                        "the ledger counts %zu bytes", run->memory.now_bytes[MEMORY_OPTIMIZER]);
+}
+
+/* One update: a rank that owns nothing takes part too. */
+static int check_update(struct bench *bench)
+{
+    float before = bench->run->param[0], sum[COUNT_MOST] = {0};
+    struct run *run = bench->run;
+    struct step step = sampler_step(&run->sampler, 0);
+    ddp_begin(&bench->zero.ddp);
+    trainer_gradient(&run->trainer, &step);
+    int wrong = ddp_wait(&bench->zero.ddp, &bench->self->fail);
+    if (wrong)
+        return wrong;
+    optimizer_step(&run->optimizer, run->param, run->grad, (struct rate){.lr = 0.1f, .clip = 1});
+    wrong = zero1_gather(&bench->zero, run->param) ||
+            ring_allreduce(bench->self->comm, run->param, sum, run->model.count, COMM_F32);
+    for (size_t i = 0; i < run->model.count && !wrong; i++) {
+        double times = (double)bench->self->world, difference = sum[i] - times * run->param[i];
+        wrong = ranks_expect(bench->self, difference < 1e-5 && difference > -1e-5,
+                             "ranks differ at %zu", i);
+    }
+    return wrong || ranks_expect(bench->self, run->param[0] != before, "nothing was updated");
+}
+
+static int shards_body(struct ranks_self *self)
+{
+    float owners[COUNT_MOST] = {0};
+    struct bench bench;
+    int wrong = bench_open(&bench, self, self->context);
+    if (!wrong)
+        wrong = count_owners(&bench, owners);
+    for (size_t i = 0; i < bench.run->model.count && !wrong; i++)
+        wrong =
+            ranks_expect(self, owners[i] == 1, "element %zu has %g owners", i, (double)owners[i]);
+    if (!wrong)
+        wrong = check_counts(&bench) || ledger_show(bench.run) || check_update(&bench);
+    inside_told(self, &bench.inside, wrong);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(any_count_is_shared_out_among_any_world)
+{
+    static const struct {
+        size_t count;
+        int world;
+    } rows[] = {{10, 8}, {19, 8}, {7, 3}, {3, 5}, {2, 8}, {10, 2}, {19, 5}, {7, 1}};
+    char path[512], text[768];
+    struct folder folder;
+    struct ranks_result result;
+    folder_open(&folder);
+    write_line(&folder, rows[_i / 2].count, path);
+    snprintf(text, sizeof text,
+             "--data %s --task regress --hidden none --batch 4 --steps 2 --optimizer adam "
+             "--bucket-kb %s",
+             path, _i % 2 ? "0.004" : "1");
+    ranks_run(rows[_i / 2].world, shards_body, text, &result);
+    folder_close(&folder);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- norm ------------------------------------------------------------------------------------ */
+
+/* Lesson 3's gradient: lesson 2's ring, bucket by bucket. */
+static int whole_gradient(struct bench *bench, const struct step *step, float *grad)
+{
+    int error = 0;
+    inside_gradient(bench->run, step, grad);
+    for (size_t i = 0; i < bench->zero.ddp.plan.count && !error; i++) {
+        struct slice slice = bench->zero.ddp.plan.buckets[i].slice;
+        error = ring_allreduce(bench->self->comm, grad + slice.begin, grad + slice.begin,
+                               slice.count, COMM_F32);
+    }
+    return error;
+}
+
+static int norm_body(struct ranks_self *self)
+{
+    float whole[COUNT_MOST];
+    struct bench bench;
+    int wrong = bench_open(&bench, self, self->context);
+    for (size_t i = 0; i < UPDATES && !wrong; i++) {
+        double norm = 0, expected;
+        struct step step = sampler_step(&bench.run->sampler, i);
+        ddp_begin(&bench.zero.ddp);
+        trainer_gradient(&bench.run->trainer, &step);
+        wrong = ddp_wait(&bench.zero.ddp, &self->fail) ||
+                zero1_norm(&bench.zero, bench.run, &norm) || whole_gradient(&bench, &step, whole);
+        expected = norm_of(whole, bench.run->model.count);
+        if (!wrong)
+            wrong = ranks_expect(self, norm == expected && norm > 0, "step %zu: %.17g, not %.17g",
+                                 i, norm, expected);
+    }
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(the_norm_of_the_shards_is_the_norm_of_the_whole_bit_for_bit)
+{
+    static char digits[] = "--hidden 7 --batch 24 --clip 1 --steps 4 --bucket-kb 1",
+                synthetic[] = "--data synthetic --batch 9 --clip 1 --steps 4 --bucket-kb 0.004";
+    struct ranks_result result;
+    ranks_run(worlds[_i % WORLDS], norm_body, _i < WORLDS ? digits : synthetic, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+static int gather_body(struct ranks_self *self)
+{
+    struct bench bench;
+    const float *whole = NULL;
+    int wrong = bench_open(&bench, self, "--hidden 9 --steps 2 --optimizer adamw --bucket-kb 1");
+    struct optimizer *optimizer = &bench.run->optimizer;
+    for (size_t s = 0; s < optimizer->states && !wrong; s++) {
+        float *state = optimizer->state[s];
+        for (size_t i = 0; i < bench.zero.owned_count; i++)
+            for (size_t j = 0; j < bench.zero.owned[i].count; j++)
+                *state++ = (float)(bench.zero.owned[i].begin + j) + 0.5f * (float)s;
+        wrong = zero1_gather_state(&bench.zero, s, &whole, &self->fail);
+        for (size_t i = 0; i < bench.run->model.count && !wrong; i++)
+            wrong = ranks_expect(self, whole[i] == (float)i + 0.5f * (float)s,
+                                 "state %zu, element %zu: %g", s, i, (double)whole[i]);
+    }
+    wrong = wrong || ranks_expect(self, optimizer->states == 2, "no states were looked at");
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(states_are_gathered_whole_and_in_place)
+{
+    struct ranks_result result;
+    ranks_run(worlds[_i], gather_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- training -------------------------------------------------------------------------------- */
+
+/* Lesson 3's replica: whole parameters, whole state. */
+struct replica {
+    struct memory memory;
+    struct optimizer optimizer;
+    float param[COUNT_MOST], grad[COUNT_MOST];
+};
+
+static int train_once(struct bench *bench, struct replica *replica, size_t index)
+{
+    struct run *run = bench->run;
+    struct step step = sampler_step(&run->sampler, index);
+    double norm = 0;
+    struct rate rate = {.lr = 0.05f};
+    ddp_begin(&bench->zero.ddp);
+    trainer_gradient(&run->trainer, &step);
+    int wrong = ddp_wait(&bench->zero.ddp, &bench->self->fail) ||
+                zero1_norm(&bench->zero, run, &norm) || whole_gradient(bench, &step, replica->grad);
+    if (wrong)
+        return wrong;
+    rate.clip = norm_clip(norm, run->options.clip);
+    optimizer_step(&run->optimizer, run->param, run->grad, rate);
+    optimizer_step(&replica->optimizer, replica->param, replica->grad, rate);
+    wrong = zero1_gather(&bench->zero, run->param);
+    if (wrong)
+        return wrong;
+    return ranks_expect(bench->self,
+                        memcmp(run->param, replica->param, run->model.count * sizeof(float)) == 0,
+                        "update %zu: the parameters are not lesson 3's", index);
+}
+
+static int train_body(struct ranks_self *self)
+{
+    struct replica replica = {0};
+    struct bench bench;
+    int wrong = bench_open(&bench, self, self->context);
+    struct run *run = bench.run;
+    if (!wrong) {
+        memcpy(replica.param, run->param, run->model.count * sizeof(float));
+        wrong = optimizer_init(&replica.optimizer, &run->options, &run->model, &run->whole, 1,
+                               &replica.memory);
+    }
+    for (size_t i = 0; i < 12 && !wrong; i++)
+        wrong = train_once(&bench, &replica, i);
+    optimizer_release(&replica.optimizer);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(twelve_sharded_updates_are_lesson_3s_bit_for_bit)
+{
+    static char rules[3][128] = {
+        "--hidden 7 --batch 20 --steps 12 --momentum 0.9 --weight-decay 0.01 --bucket-kb 1",
+        "--hidden 5,6 --batch 21 --steps 12 --optimizer adam --clip 0.7 --accumulate 2",
+        "--hidden 7 --batch 20 --steps 12 --optimizer adamw --weight-decay 0.1 --bucket-kb 0.004",
+    };
+    struct ranks_result result;
+    ranks_run(worlds[_i / 3], train_body, rules[_i % 3], &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+Suite *zero1_suite(void)
+{
+    Suite *suite = suite_create("zero1");
+    TCase *tcase = tcase_create("shards");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, any_count_is_shared_out_among_any_world, 0, 16);
+    tcase_add_loop_test(tcase, the_norm_of_the_shards_is_the_norm_of_the_whole_bit_for_bit, 0,
+                        2 * WORLDS);
+    tcase_add_loop_test(tcase, states_are_gathered_whole_and_in_place, 0, WORLDS);
+    tcase_add_loop_test(tcase, twelve_sharded_updates_are_lesson_3s_bit_for_bit, 0, 3 * WORLDS);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
