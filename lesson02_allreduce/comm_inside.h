@@ -36,7 +36,8 @@ struct outgoing {
 
 /* Since when no byte has moved, and what has been said about it. Zeroed when one moves. */
 struct silence {
-    double since;    // clock_seconds(); 0: not blocked yet
+    double since;    // clock_seconds(); 0: not waited yet
+    int looks;       // at the loop, so far
     bool told_right; // that this rank is alive, and waits itself
     bool left_waits; // the left neighbour told us the same
 };

@@ -1,7 +1,7 @@
 /*
  * wait: runs the loop until a step is done, or never will be.
  *
- * First it only looks, a bounded number of times, giving the processor away in between: with ranks
+ * First it only looks, a bounded number of times and for a bounded time, giving the processor away in between: with ranks
  * on one machine the bytes are mostly a few microseconds off. Then it blocks, with a deadline. The
  * deadline is one of silence: a slow neighbour is waited for as long as bytes keep moving.
  *
@@ -22,6 +22,7 @@
 #include <sched.h>
 
 enum { LOOKS_MOST = 100 };
+static const double LOOKING_SECONDS = 0.002; // on a busy machine, a hundred looks may take a second
 static const double PATIENCE_SECONDS = 1;
 
 static bool is_done(const struct comm *comm)
@@ -99,10 +100,7 @@ static void record_silence(struct comm *comm)
 static void block(struct comm *comm)
 {
     uint64_t moved = bytes_moved(comm);
-    double now = clock_seconds();
-    if (comm->silence.since == 0)
-        comm->silence.since = now;
-    arm(comm, fmax(next_deadline(comm) - now, 0));
+    arm(comm, fmax(next_deadline(comm) - clock_seconds(), 0));
     uv_run(&comm->loop, UV_RUN_ONCE);
     uv_timer_stop(&comm->timer);
     if (!comm->time_is_up)
@@ -153,26 +151,32 @@ static void judge(struct comm *comm)
         record_right_broken(comm);
 }
 
+static void look_or_block(struct comm *comm)
+{
+    struct silence *silence = &comm->silence;
+    double now = clock_seconds();
+    if (silence->since == 0)
+        silence->since = now;
+    if (silence->looks == LOOKS_MOST || now > silence->since + LOOKING_SECONDS) {
+        block(comm);
+        return;
+    }
+    if (silence->looks++ > 0)
+        sched_yield();
+    look(comm);
+}
+
 int wait_step(struct comm *comm)
 {
     uint64_t moved = bytes_moved(comm);
-    int looks = 0;
     comm->silence = (struct silence){0};
     judge(comm);
     while (!comm->fail.code && !is_done(comm)) {
-        if (looks++ < LOOKS_MOST)
-            look(comm);
-        else
-            block(comm);
+        look_or_block(comm);
         judge(comm);
-        if (bytes_moved(comm) == moved) {
-            if (looks < LOOKS_MOST)
-                sched_yield();
-            continue;
-        }
+        if (bytes_moved(comm) != moved)
+            comm->silence = (struct silence){0};
         moved = bytes_moved(comm);
-        looks = 0;
-        comm->silence = (struct silence){0};
     }
     if (comm->fail.code)
         news_spread(comm);

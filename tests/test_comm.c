@@ -209,6 +209,33 @@ START_TEST(to_leave_politely_before_the_others_are_done_is_an_error)
 }
 END_TEST
 
+/* The root has left, its right neighbour is busy: the end of the chain sees it, and tells. */
+static int rootless_body(struct ranks_self *self)
+{
+    float data[100] = {0};
+    int error = ring_barrier(self->comm);
+    if (self->rank == 1)
+        return 0;
+    if (self->rank == 2)
+        pause_seconds(2);
+    double begun = clock_seconds();
+    if (!error)
+        error = ring_broadcast(self->comm, data, 100, COMM_F32, 1);
+    double seconds = clock_seconds() - begun;
+    if (ranks_expect(self, seconds < 1.8, "told after %.1f s", seconds))
+        return 2;
+    return error ? 1 : 0;
+}
+
+START_TEST(a_goodbye_before_its_time_is_noticed_by_whoever_hears_it)
+{
+    static const char *const words[] = {"rank 1 ", NULL};
+    struct ranks_result result;
+    ranks_run(4, rootless_body, NULL, &result);
+    assert_all_say(&result, 1, words);
+}
+END_TEST
+
 static int quitting_body(struct ranks_self *self)
 {
     struct comm_call call = {COMM_ALLREDUCE, COMM_F32, 1000};
@@ -388,6 +415,7 @@ Suite *comm_suite(void)
     tcase_add_loop_test(wrong, a_rank_that_was_busy_names_the_killed_rank_too, 2, 4);
     tcase_add_loop_test(wrong, a_rank_that_was_busy_names_the_killed_rank_too, 0, 1);
     tcase_add_loop_test(wrong, to_leave_politely_before_the_others_are_done_is_an_error, 0, 3);
+    tcase_add_test(wrong, a_goodbye_before_its_time_is_noticed_by_whoever_hears_it);
     tcase_add_test(wrong, a_rank_that_gives_up_in_the_middle_of_a_call_says_so_to_all);
     tcase_add_test(wrong, a_rank_that_stops_for_good_is_an_error_at_the_deadline);
     tcase_add_test(wrong, ranks_that_wait_for_each_other_all_end_at_the_deadline);
