@@ -55,13 +55,15 @@ struct run_of {
 /* v = momentum v + (g + decay w);  w -= lr v */
 static void sgd(const struct optimizer *optimizer, const struct run_of *run, struct rate rate)
 {
-    float momentum = (float)optimizer->momentum;
-    for (size_t i = 0; i < run->count; i++) {
-        float g = run->grad[i] * rate.clip + run->decay * run->param[i];
-        if (optimizer->states > 0)
-            g = run->state[0][i] = momentum * run->state[0][i] + g;
-        run->param[i] -= rate.lr * g;
+    float momentum = (float)optimizer->momentum, decay = run->decay;
+    float *restrict w = run->param, *restrict v = run->state[0];
+    const float *restrict grad = run->grad;
+    for (size_t i = 0; i < run->count && v; i++) {
+        v[i] = momentum * v[i] + (grad[i] * rate.clip + decay * w[i]);
+        w[i] -= rate.lr * v[i];
     }
+    for (size_t i = 0; i < run->count && !v; i++) // no momentum, no state
+        w[i] -= rate.lr * (grad[i] * rate.clip + decay * w[i]);
 }
 
 /*
@@ -82,12 +84,13 @@ static void adam(const struct optimizer *optimizer, const struct run_of *run, st
     bool decoupled = optimizer->kind == OPTIMIZER_ADAMW;
     float shrink = decoupled ? (float)(1 - (double)rate.lr * (double)run->decay) : 1;
     float decay = decoupled ? 0 : run->decay;
-    float *restrict m = run->state[0], *restrict v = run->state[1];
+    float *restrict w = run->param, *restrict m = run->state[0], *restrict v = run->state[1];
+    const float *restrict grad = run->grad;
     for (size_t i = 0; i < run->count; i++) {
-        float g = run->grad[i] * rate.clip + decay * run->param[i];
+        float g = grad[i] * rate.clip + decay * w[i];
         m[i] = b1 * m[i] + c1 * g;
         v[i] = b2 * v[i] + c2 * g * g;
-        run->param[i] = shrink * run->param[i] - size * m[i] / (sqrtf(v[i]) * correct + epsilon);
+        w[i] = shrink * w[i] - size * m[i] / (sqrtf(v[i]) * correct + epsilon);
     }
 }
 

@@ -120,6 +120,7 @@ static int build(struct run *run)
 
 int run_open(struct run *run, int lesson, int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0); // a killed rank's last line is shown too
     *run = (struct run){.environment = {.world = 1, .local_world = 1}, .exit_code = EXIT_USAGE};
     int error = options_parse(&run->options, lesson, argc, argv, &run->fail);
     if (error || run->options.help || run->options.version)
