@@ -11,20 +11,6 @@ enum { BACKLOG = 128 };
 
 static void seat_next(struct door *door);
 
-void door_name(char name[DOOR_NAME_BYTES], const struct sockaddr *address)
-{
-    char host[INET6_ADDRSTRLEN] = "?";
-    unsigned port = 0;
-    if (address->sa_family == AF_INET) {
-        uv_ip4_name((const struct sockaddr_in *)address, host, sizeof host);
-        port = ntohs(((const struct sockaddr_in *)address)->sin_port);
-    } else if (address->sa_family == AF_INET6) {
-        uv_ip6_name((const struct sockaddr_in6 *)address, host, sizeof host);
-        port = ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
-    }
-    snprintf(name, DOOR_NAME_BYTES, "%s:%u", host, port);
-}
-
 static void on_guest_closed(uv_handle_t *handle)
 {
     struct guest *guest = handle->data;
@@ -117,7 +103,7 @@ static void seat_next(struct door *door)
     int error = uv_accept((uv_stream_t *)&door->listener, (uv_stream_t *)&guest->tcp);
     if (!error)
         error = uv_tcp_getpeername(&guest->tcp, (struct sockaddr *)&guest->from, &length);
-    door_name(guest->name, (const struct sockaddr *)&guest->from);
+    address_name(guest->name, &guest->from);
     if (!error)
         error = uv_read_start((uv_stream_t *)&guest->tcp, on_alloc, on_read);
     if (error) // such as ENOTCONN: it came and left at once
@@ -173,8 +159,7 @@ uint16_t door_port(const struct door *door)
     int length = sizeof address;
     if (!door->open || uv_tcp_getsockname(&door->listener, (struct sockaddr *)&address, &length))
         return 0;
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
+    return address_port(&address);
 }
 
 void door_seat(struct guest *guest)

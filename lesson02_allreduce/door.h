@@ -13,6 +13,7 @@
 #ifndef LESSON02_DOOR_H
 #define LESSON02_DOOR_H
 
+#include "lesson02_allreduce/address.h"
 #include "lesson02_allreduce/wire.h"
 
 #include <stdbool.h>
@@ -21,7 +22,7 @@
 #include <stdio.h>
 #include <uv.h>
 
-enum { DOOR_SPARE_GUESTS = 16, DOOR_NAME_BYTES = 64 };
+enum { DOOR_SPARE_GUESTS = 16 };
 
 enum guest_state { GUEST_FREE, GUEST_SPEAKING, GUEST_INTRODUCED, GUEST_SEATED, GUEST_CLOSING };
 
@@ -29,8 +30,8 @@ struct guest {
     uv_tcp_t tcp;
     struct door *door;
     enum guest_state state;
-    uint64_t arrival;           // guests are numbered as they come
-    char name[DOOR_NAME_BYTES]; // address and port, for the log
+    uint64_t arrival;              // guests are numbered as they come
+    char name[ADDRESS_NAME_BYTES]; // address and port, for the log
     struct sockaddr_storage from;
     uint8_t bytes[WIRE_HELLO_BYTES + 1]; // the last one: a seated guest has nothing to say
     size_t filled;
@@ -81,8 +82,5 @@ void door_dismiss(struct guest *guest, const char *why);
  */
 void door_close(struct door *door);
 void door_release(struct door *door);
-
-/* "127.0.0.1:29500" */
-void door_name(char name[DOOR_NAME_BYTES], const struct sockaddr *address);
 
 #endif

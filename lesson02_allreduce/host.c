@@ -101,18 +101,6 @@ void host_missing(const struct host *host, char text[HOST_RANKS_BYTES])
         snprintf(text + used, HOST_RANKS_BYTES - used, " and %d more", missing - listed);
 }
 
-static struct wire_address address_of(const struct guest *guest)
-{
-    struct wire_address address = {.family = 4, .port = guest->hello.port};
-    if (guest->from.ss_family == AF_INET6) {
-        address.family = 6;
-        memcpy(address.bytes, &((const struct sockaddr_in6 *)&guest->from)->sin6_addr, 16);
-    } else {
-        memcpy(address.bytes, &((const struct sockaddr_in *)&guest->from)->sin_addr, 4);
-    }
-    return address;
-}
-
 static void send_answer(struct host *host, const struct wire_reply *reply)
 {
     wire_put_reply(host->answer, reply);
@@ -130,8 +118,10 @@ void host_send_table(struct host *host)
     struct wire_reply reply = {WIRE_TABLE, (uint32_t)world * WIRE_ADDRESS_BYTES};
     for (int rank = 0; rank < world; rank++) {
         struct wire_address address = {.family = 4, .port = door_port(host->door)};
-        if (rank > 0)
-            address = address_of(host->seats[rank]);
+        if (rank > 0) {
+            address = address_to_wire(&host->seats[rank]->from);
+            address.port = host->seats[rank]->hello.port;
+        }
         wire_put_address(host->answer + WIRE_REPLY_BYTES + rank * WIRE_ADDRESS_BYTES, &address);
     }
     send_answer(host, &reply);

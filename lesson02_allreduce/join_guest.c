@@ -22,10 +22,7 @@ static void say_hello(struct meeting *meeting)
     int length = sizeof here, error = 0;
     if (!meeting->door.open && meeting->environment->rank != 0) {
         error = uv_tcp_getsockname(&meeting->caller.tcp, (struct sockaddr *)&here, &length);
-        if (here.ss_family == AF_INET6)
-            ((struct sockaddr_in6 *)&here)->sin6_port = 0;
-        else
-            ((struct sockaddr_in *)&here)->sin_port = 0;
+        address_set_port(&here, 0);
         if (!error)
             error = door_listen(&meeting->door, (const struct sockaddr *)&here);
     }
@@ -46,19 +43,10 @@ static int read_right(struct meeting *meeting)
         return -EPROTO;
     int error = wire_get_address(&address, caller->answer + WIRE_REPLY_BYTES +
                                                (size_t)right * WIRE_ADDRESS_BYTES);
-    if (error || right == 0) {
+    if (!error && right != 0)
+        address_from_wire(&meeting->right, &address);
+    else // whatever rank 0 calls itself: this is where it was reached
         meeting->right = meeting->master;
-    } else if (address.family == 6) {
-        struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&meeting->right;
-        in6->sin6_family = AF_INET6;
-        in6->sin6_port = htons(address.port);
-        memcpy(&in6->sin6_addr, address.bytes, 16);
-    } else {
-        struct sockaddr_in *in = (struct sockaddr_in *)&meeting->right;
-        in->sin_family = AF_INET;
-        in->sin_port = htons(address.port);
-        memcpy(&in->sin_addr, address.bytes, 4);
-    }
     return error;
 }
 

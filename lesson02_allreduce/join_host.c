@@ -62,10 +62,7 @@ static void learn_right(struct meeting *meeting)
 {
     const struct guest *first = meeting->host.seats[1];
     meeting->right = first->from;
-    if (first->from.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)&meeting->right)->sin6_port = htons(first->hello.port);
-    else
-        ((struct sockaddr_in *)&meeting->right)->sin_port = htons(first->hello.port);
+    address_set_port(&meeting->right, first->hello.port);
 }
 
 void join_as_host(struct meeting *meeting)

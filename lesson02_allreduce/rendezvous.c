@@ -54,9 +54,9 @@ void meeting_admit(struct meeting *meeting)
 static void call_right(struct meeting *meeting)
 {
     struct caller *caller = &meeting->caller;
-    char name[DOOR_NAME_BYTES];
+    char name[ADDRESS_NAME_BYTES];
     struct wire_hello hello = meeting_hello(meeting, WIRE_LINK);
-    door_name(name, (const struct sockaddr *)&meeting->right);
+    address_name(name, &meeting->right);
     if (caller->state == CALLER_RESTING && meeting->right_fd < 0)
         caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->right,
                     meeting->config->socket_buffer_bytes);

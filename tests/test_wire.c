@@ -1,6 +1,7 @@
 /* The wire: what is written is read back, to the byte; what we did not write is refused. */
 #include "lesson02_allreduce/wire.h"
 #include "common/rng.h"
+#include "lesson02_allreduce/address.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -85,6 +86,24 @@ START_TEST(replies_and_addresses_come_back_as_they_went)
     ck_assert_uint_eq(back.family, 6);
     ck_assert_uint_eq(back.port, 65535);
     ck_assert_mem_eq(back.bytes, address.bytes, 16);
+}
+END_TEST
+
+START_TEST(addresses_of_both_families_survive_the_wire)
+{
+    struct sockaddr_storage before = {0}, after;
+    char name[ADDRESS_NAME_BYTES];
+    uv_ip4_addr("127.0.0.1", 29500, (struct sockaddr_in *)&before);
+    struct wire_address wire = address_to_wire(&before);
+    address_from_wire(&after, &wire);
+    address_name(name, &after);
+    ck_assert_str_eq(name, "127.0.0.1:29500");
+    uv_ip6_addr("fe80::1:2", 1, (struct sockaddr_in6 *)&before);
+    wire = address_to_wire(&before);
+    address_from_wire(&after, &wire);
+    address_set_port(&after, 65535);
+    address_name(name, &after);
+    ck_assert_str_eq(name, "fe80::1:2:65535");
 }
 END_TEST
 
@@ -214,6 +233,7 @@ Suite *wire_suite(void)
     tcase_add_test(tcase, a_frame_comes_back_as_it_went);
     tcase_add_test(tcase, the_layout_is_the_same_on_every_machine);
     tcase_add_test(tcase, replies_and_addresses_come_back_as_they_went);
+    tcase_add_test(tcase, addresses_of_both_families_survive_the_wire);
     tcase_add_loop_test(tcase, a_spoiled_hello_is_refused, 0,
                         sizeof spoiled_hellos / sizeof *spoiled_hellos);
     tcase_add_loop_test(tcase, a_hostile_frame_is_refused, 0,
