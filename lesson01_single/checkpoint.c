@@ -37,9 +37,9 @@ static void settings_of(const struct checkpoint *checkpoint, struct setting sett
     set(&settings[3], "shuffle", "--no-shuffle", sampler->shuffle);
     set(&settings[4], "drop_last", "--drop-last", sampler->drop_last);
     set(&settings[5], "samples", "--data", sampler->count);
-    set(&settings[6], "states", "--momentum", optimizer->states);
-    set(&settings[7], "optimizer", "--optimizer", 0);
-    snprintf(settings[7].value, VALUE_BYTES, "%s", kinds[optimizer->kind]);
+    set(&settings[6], "optimizer", "--optimizer", 0);
+    snprintf(settings[6].value, VALUE_BYTES, "%s", kinds[optimizer->kind]);
+    set(&settings[7], "states", "--momentum", optimizer->states); // last: it follows the optimizer
 }
 
 static void path_of(char path[PATH_BYTES], const char *directory)

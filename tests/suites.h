@@ -39,6 +39,7 @@ Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *zero1_suite(void);
+Suite *run_suite(void);
 Suite *mutants_suite(void);
 
 struct suite_entry {
@@ -82,6 +83,7 @@ static const struct suite_entry suites[] = {
     {"worker", worker_suite},
     {"ddp", ddp_suite},
     {"zero1", zero1_suite},
+    {"run", run_suite},
     {"mutants", mutants_suite},
     {NULL, NULL},
 };
