@@ -40,6 +40,8 @@ Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *zero1_suite(void);
 Suite *run_suite(void);
+Suite *forks_suite(void);
+Suite *stairs_suite(void);
 Suite *mutants_suite(void);
 
 struct suite_entry {
@@ -84,6 +86,8 @@ static const struct suite_entry suites[] = {
     {"ddp", ddp_suite},
     {"zero1", zero1_suite},
     {"run", run_suite},
+    {"forks", forks_suite},
+    {"stairs", stairs_suite},
     {"mutants", mutants_suite},
     {NULL, NULL},
 };
