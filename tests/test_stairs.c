@@ -3,7 +3,7 @@
  * the dumps of whole runs.
  *
  *     lesson 4 = lesson 3           twelve updates, bit for bit, at the same world
- *     lesson 2 ~ lesson 1           twelve updates, within 1e-4 of a tensor's largest value
+ *     lesson 2 ~ lesson 1           twelve updates, within 1e-5 of a tensor's largest value
  *     every lesson = lesson 1       on dyadic numbers, where no addition rounds
  */
 #include "tests/lessons.h"
@@ -49,8 +49,8 @@ START_TEST(each_lesson_is_the_one_below_on_digits)
     climb(&folder, (struct lesson){3, world}, rule, "three");
     climb(&folder, (struct lesson){4, world}, rule, "four");
     lesson_dumps_equal(&folder, "three four");
-    lesson_dumps_equal(&folder, "one two --tolerance 1e-4");
-    lesson_dumps_equal(&folder, "two three --tolerance 1e-4");
+    lesson_dumps_equal(&folder, "one two --tolerance 1e-5");
+    lesson_dumps_equal(&folder, "two three --tolerance 1e-5");
     folder_close(&folder);
 }
 END_TEST
