@@ -90,6 +90,13 @@ void lesson_read(const struct folder *folder, const char *path, const char *tens
     tensorfile_close(reader);
 }
 
+void lesson_row(char *text, size_t room, const char *row)
+{
+    size_t length = strlen(text);
+    ck_assert_uint_lt(length + strlen(row), room);
+    snprintf(text + length, room - length, "%s", row);
+}
+
 void lesson_write(const struct folder *folder, const char *name, const char *text)
 {
     char path[512];

@@ -36,6 +36,9 @@ void lesson_dumps_equal(const struct folder *folder, const char *arguments);
 void lesson_read(const struct folder *folder, const char *path, const char *tensor, float *values,
                  size_t count);
 
+/* Appends a row to the text of a file; `room` is that of the text. */
+void lesson_row(char *text, size_t room, const char *row);
+
 /* A text file of the folder. */
 void lesson_write(const struct folder *folder, const char *name, const char *text);
 

@@ -157,7 +157,10 @@ START_TEST(the_loss_of_an_epoch_weighs_a_short_last_batch_by_its_samples)
                                         "m.rank-0.jsonl"};
     char rows[4096] = "", arguments[ARGUMENTS_BYTES];
     for (int i = 0; i < 130; i++)
-        strcat(rows, i < 64 ? "0,0.6324555\n" : i < 128 ? "0,0.7745967\n" : "0,1.4142136\n");
+        lesson_row(rows, sizeof rows,
+                   i < 64    ? "0,0.6324555\n"
+                   : i < 128 ? "0,0.7745967\n"
+                             : "0,1.4142136\n");
     struct folder folder;
     double value;
     folder_open(&folder);
@@ -197,7 +200,7 @@ START_TEST(a_hundred_samples_on_three_ranks_are_all_used_and_nobody_hangs)
     struct folder folder;
     folder_open(&folder);
     for (int i = 0; i < 100; i++)
-        strcat(rows, i % 3 ? "1,0.5\n" : "2,1.5\n");
+        lesson_row(rows, sizeof rows, i % 3 ? "1,0.5\n" : "2,1.5\n");
     lesson_write(&folder, "a.csv", rows);
     lesson_run(&program, &folder, (struct lesson){2 + _i, 3},
                "--data a.csv --test-data a.csv --task regress --hidden none --per-rank-batch 11 "
@@ -254,7 +257,7 @@ START_TEST(a_loss_that_is_not_finite_stops_every_rank_in_the_same_step)
     struct folder folder;
     folder_open(&folder);
     for (int i = 0; i < 16; i++)
-        strcat(rows, i == 11 ? "3e38,1\n" : i % 2 ? "0.5,1\n" : "0.25,0\n");
+        lesson_row(rows, sizeof rows, i == 11 ? "3e38,1\n" : i % 2 ? "0.5,1\n" : "0.25,0\n");
     lesson_write(&folder, "a.csv", rows);
     snprintf(arguments, sizeof arguments,
              "--data a.csv --test-data a.csv --task %s --hidden none --no-bias --init const:2 "

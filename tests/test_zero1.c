@@ -4,8 +4,8 @@
 #include "lesson02_allreduce/gather.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson04_zero/ledger.h"
-#include "tests/folder.h"
 #include "tests/inside.h"
+#include "tests/lessons.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -50,8 +50,8 @@ static void write_line(const struct folder *folder, size_t count, char path[512]
     char text[512] = "";
     for (size_t row = 0; row < 8; row++) {
         for (size_t i = 0; i + 1 < count; i++)
-            strcat(text, (i + row) % 3 ? "1," : "2,");
-        strcat(text, row % 2 ? "0.5\n" : "-1.5\n");
+            lesson_row(text, sizeof text, (i + row) % 3 ? "1," : "2,");
+        lesson_row(text, sizeof text, row % 2 ? "0.5\n" : "-1.5\n");
     }
     folder_write(folder, "line.csv", text, strlen(text), false, path);
 }
