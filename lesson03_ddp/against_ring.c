@@ -115,9 +115,11 @@ static void show_overlap(const struct ddp *ddp, struct run *run, const struct st
     if (run->environment.rank > 0 || run->options.quiet)
         return;
     progress_clear(&run->progress);
-    fprintf(run->proof.out,
-            "overlap step %zu: %zu of %zu buckets under way before backward ended\n", step->index,
-            ddp->begun_at_end, ddp->plan.count);
+    fprintf(
+        run->proof.out,
+        "overlap step %zu: %zu of %zu buckets handed over before the last gradient was computed, "
+        "%zu begun when backward ended\n",
+        step->index, ddp->handed_over, ddp->plan.count, ddp->begun_at_end);
 }
 
 int against_ring_gradient(struct against_ring *against, struct run *run, const struct ddp *ddp,

@@ -32,7 +32,7 @@ struct against_ring {
 int against_ring_init(struct against_ring *against, struct run *run);
 void against_ring_release(struct against_ring *against); // accepts a zeroed struct
 
-/* After ddp_wait, before the update. Says too how many buckets were under way before backward ended:
+/* After ddp_wait, before the update. Says too how many buckets had left before backward ended:
  * an order of events, not a time. 0; the communicator's error; or, on every rank alike, an error
  * when a comparison failed on any. */
 int against_ring_gradient(struct against_ring *against, struct run *run, const struct ddp *ddp,

@@ -56,6 +56,7 @@ static void submit_full_buckets(struct ddp *ddp)
 static void on_ready(void *context, size_t tensor)
 {
     struct ddp *ddp = context;
+    ddp->handed_over = ddp->next;
     ddp->missing[ddp->plan.of_tensor[tensor]]--;
     ddp->ready[tensor] = true;
     if (ddp->overlap)

@@ -32,6 +32,7 @@ struct ddp {
     size_t missing[MODEL_TENSORS_MOST]; // tensors each bucket still waits for
     bool ready[MODEL_TENSORS_MOST];     // tensors that were announced
     size_t next;                        // the bucket that is submitted next
+    size_t handed_over;                 // buckets submitted while a gradient was still missing
     size_t begun_at_end;                // buckets already under way when backward ended
 };
 
