@@ -66,7 +66,7 @@ START_TEST(on_dyadic_numbers_every_lesson_and_world_has_lesson_1s_bits)
     snprintf(arguments, sizeof arguments, set, "one");
     lesson_ok(&folder, (struct lesson){1, 1}, arguments);
     for (int number = 2; number <= 4; number++) {
-        char name[8], both[16];
+        char name[16], both[32];
         snprintf(name, sizeof name, "%d", number);
         snprintf(both, sizeof both, "one %d", number);
         snprintf(arguments, sizeof arguments, set, name);
