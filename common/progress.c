@@ -90,8 +90,10 @@ void progress_epoch(struct progress *progress, const struct progress_epoch *epoc
     if (isfinite(epoch->test_accuracy))
         snprintf(accuracy, sizeof accuracy, "  accuracy %.2f %%", 100 * epoch->test_accuracy);
     int width = snprintf(NULL, 0, "%zu", progress->epochs); // the columns stay below each other
-    fprintf(progress->out, "epoch %*zu/%zu  loss %.4f  test loss %.4f%s  lr %.3g  %.0f samples/s\n",
-            width, epoch->epoch + 1, progress->epochs, epoch->loss, epoch->test_loss, accuracy,
-            epoch->lr, epoch->samples_per_second);
+    fprintf(progress->out, "epoch %*zu/%zu  loss %.4f  test loss %.4f%s  lr %.3g", width,
+            epoch->epoch + 1, progress->epochs, epoch->loss, epoch->test_loss, accuracy, epoch->lr);
+    if (isfinite(epoch->samples_per_second))
+        fprintf(progress->out, "  %.0f samples/s", epoch->samples_per_second);
+    fputc('\n', progress->out);
     fflush(progress->out);
 }

@@ -38,8 +38,8 @@ struct progress_step {
 struct progress_epoch {
     size_t epoch; // from 0
     double loss, test_loss;
-    double test_accuracy; // 0..1; NAN for regression: left out
-    double lr, samples_per_second;
+    double test_accuracy;          // 0..1; NAN for regression: left out
+    double lr, samples_per_second; // a speed that is NAN is left out
 };
 
 /* PROGRESS_AUTO draws a bar when `out` is a terminal that can, PROGRESS_ALWAYS whatever it is,

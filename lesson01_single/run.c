@@ -194,7 +194,7 @@ static int evaluate(struct run *run)
 
 static int record_epoch(struct run *run, const struct step *step)
 {
-    double speed = (double)run->epoch_samples / run->epoch_seconds;
+    double speed = (double)run->timed_samples / run->timed_seconds; // NaN: all were verified
     double train_loss = run->epoch_loss / (double)run->epoch_samples;
     int error = evaluate(run);
     if (error)
@@ -217,8 +217,8 @@ static int record_epoch(struct run *run, const struct step *step)
         .samples_per_second = speed,
     };
     run->train_loss = train_loss;
-    run->epoch_loss = run->epoch_seconds = 0;
-    run->epoch_samples = 0;
+    run->epoch_loss = run->timed_seconds = 0;
+    run->epoch_samples = run->timed_samples = 0;
     return metrics_epoch(&run->metrics, &record, &run->fail);
 }
 
@@ -248,12 +248,21 @@ static int record_checkpoint(struct run *run)
     return checkpoint_save(&checkpoint, &run->fail);
 }
 
+bool run_verifies(const struct run *run, const struct step *step)
+{
+    size_t first = run->verified_from;
+    return step->index >= first && step->index - first < run->options.verify;
+}
+
 int run_record(struct run *run, const struct step *step)
 {
     double seconds = clock_seconds() - run->step_seconds;
     bool last = step->index + 1 == run->updates;
     run->training_seconds += seconds;
-    run->epoch_seconds += seconds;
+    if (!run_verifies(run, step)) {
+        run->timed_seconds += seconds;
+        run->timed_samples += step->samples.count;
+    }
     run->samples += step->samples.count;
     run->epoch_samples += step->samples.count;
     run->epoch_loss += run->loss * (double)step->samples.count;
@@ -266,12 +275,6 @@ int run_record(struct run *run, const struct step *step)
     if (!error && (step->last_of_epoch || last))
         error = record_epoch(run, step);
     return error;
-}
-
-bool run_verifies(const struct run *run, const struct step *step)
-{
-    size_t first = run->verified_from;
-    return step->index >= first && step->index - first < run->options.verify;
 }
 
 int run_judge(struct run *run, const struct step *step)

@@ -62,8 +62,10 @@ struct run {
     double train_loss, test_loss, accuracy; // of the last finished epoch
     double epoch_loss;                      // summed over samples of the epoch at hand
     size_t epoch_samples, samples;
+    size_t timed_samples; // of the epoch's steps that were not verified: speed is theirs
+    double timed_seconds;
     double began_seconds, step_seconds; // on clock_seconds(), the run's and the step's
-    double training_seconds, epoch_seconds;
+    double training_seconds;
     double exposed_seconds; // from the end of backward to the reduced gradient
     double comm_seconds;    // set by a lesson whose communication overlaps; else as exposed
     size_t bytes_sent;      // kept up to date by a lesson that sends

@@ -125,6 +125,21 @@ START_TEST(a_run_longer_than_planned_stays_at_the_end)
 }
 END_TEST
 
+START_TEST(a_speed_that_was_not_measured_is_left_out)
+{
+    struct memory_stream stream;
+    struct progress progress;
+    stream_open(&stream);
+    progress_begin(&progress, stream.out, PROGRESS_NEVER);
+    progress_plan(&progress, 0, 1, 1, 0);
+    progress_epoch(&progress, &(struct progress_epoch){0, 1, 2, 0.5, 0.1, NAN});
+    fflush(stream.out);
+    ck_assert_str_eq(stream.text,
+                     "epoch 1/1  loss 1.0000  test loss 2.0000  accuracy 50.00 %  lr 0.1\n");
+    stream_close(&stream);
+}
+END_TEST
+
 START_TEST(regression_has_no_accuracy)
 {
     struct memory_stream stream;
@@ -186,6 +201,7 @@ Suite *progress_suite(void)
     tcase_add_test(tcase, a_bar_tells_share_rate_and_time_left);
     tcase_add_test(tcase, a_bar_never_wraps);
     tcase_add_test(tcase, a_run_longer_than_planned_stays_at_the_end);
+    tcase_add_test(tcase, a_speed_that_was_not_measured_is_left_out);
     tcase_add_test(tcase, regression_has_no_accuracy);
     tcase_add_test(tcase, no_stream_means_silence);
     tcase_add_loop_test(tcase, a_terminal_that_can_gets_a_bar, 0, 2);
