@@ -2,6 +2,7 @@
 #include "lesson01_single/bound.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,6 +77,13 @@ static double most_of(const double *x, size_t count)
     return most;
 }
 
+/* e(p). Where the outputs are very uncertain (a run that diverges) exp() says nothing any more; but
+ * both probabilities lie between 0 and 1, so they are never further apart than that. */
+static double probability_error(double p, double spread, double rounded)
+{
+    return fmin(1, fmax(p, DBL_TRUE_MIN) * (spread + rounded));
+}
+
 /* dloss/doutput, times weight, and the bound on its error. */
 static void output_errors(struct bound *bound, const struct dataset *dataset, size_t index,
                           double weight)
@@ -89,7 +97,7 @@ static void output_errors(struct bound *bound, const struct dataset *dataset, si
     double rounded = ((double)count + 5 + 4 * most_of(z, count)) * U;
     for (size_t i = 0; i < count; i++) {
         if (dataset->labels) {
-            e_d[i] = weight * d[i] * (spread + rounded);
+            e_d[i] = weight * probability_error(d[i], spread, rounded);
             d[i] = weight * (d[i] - (i == (size_t)dataset->labels[index] ? 1 : 0));
         } else {
             double scale = 2 * weight / (double)count;

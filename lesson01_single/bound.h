@@ -10,7 +10,7 @@
  *
  *     z = W a + b           e(z) = |W| e(a) + gamma(in + 1) (|W| (|a| + e(a)) + |b|)
  *     max(z, 0)             no larger error; but where |z| <= e(z) its gradient may pass or not
- *     p = softmax(z)        e(p) = p (exp(2 max e(z)) - 1) + p (outputs + 5 + 4 max |z|) u
+ *     p = softmax(z)        e(p) = p (exp(2 max e(z)) - 1) + p (outputs + 5 + 4 max |z|) u, at most 1
  *     dx = W^T dy           e(dx) = |W|^T e(dy) + gamma(out) |W|^T (|dy| + e(dy))
  *     dW = sum dy a         e(dW) = sum (e(dy) (|a| + e(a)) + |dy| e(a)) + gamma(n) sum |dy| |a|
  *

@@ -278,6 +278,16 @@ START_TEST(a_loss_that_is_not_finite_stops_every_rank_in_the_same_step)
 }
 END_TEST
 
+/* With outputs in the millions exp() of their uncertainty overflows; the proof must still be one. */
+START_TEST(a_run_that_diverges_is_still_verified)
+{
+    struct folder folder;
+    folder_open(&folder);
+    lesson_ok(&folder, lessons[_i], "--lr 1000 --steps 5 --verify 5");
+    folder_close(&folder);
+}
+END_TEST
+
 /* --- to stop and go on ----------------------------------------------------------------------- */
 
 static const char saved_at[] = "%s/checkpoint.safetensors";
@@ -429,6 +439,7 @@ Suite *run_suite(void)
                         3);
     tcase_add_loop_test(tcase, each_bucket_is_sent_once_an_update_however_many_micro_batches, 0, 3);
     tcase_add_loop_test(tcase, a_loss_that_is_not_finite_stops_every_rank_in_the_same_step, 0, 6);
+    tcase_add_loop_test(tcase, a_run_that_diverges_is_still_verified, 0, LESSONS);
     tcase_add_loop_test(tcase, resuming_keeps_momentum_and_rate, 0, LESSONS);
     tcase_add_loop_test(tcase, a_run_resumed_twice_within_an_epoch_is_the_run_that_never_stopped, 0,
                         LESSONS);
