@@ -212,6 +212,31 @@ static int check_settings(const struct tensorfile_reader *reader,
     return 0;
 }
 
+/* Has the model a tensor for "kind.name"? Kinds were settled with the optimizer. */
+static bool belongs(const struct tensorfile_entry *entry, const struct model *model)
+{
+    const char *dot = strchr(entry->name, '.');
+    for (size_t i = 0; i < model->tensor_count && dot; i++)
+        if (strcmp(dot + 1, model->tensors[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* A deeper network's file holds all that a shallower one looks for, and more. */
+static int check_tensors(const struct tensorfile_reader *reader,
+                         const struct checkpoint *checkpoint, struct fail *fail)
+{
+    for (size_t i = 0; i < tensorfile_count(reader); i++) {
+        const struct tensorfile_entry *entry = tensorfile_at(reader, i);
+        if (!belongs(entry, checkpoint->optimizer->model))
+            return fail_set(fail, -EINVAL,
+                            "the file holds %s, which this model does not have: give the --hidden "
+                            "and --no-bias it was made with",
+                            entry->name);
+    }
+    return 0;
+}
+
 static int read_updates(const struct tensorfile_reader *reader, size_t *updates, struct fail *fail)
 {
     const char *text = tensorfile_meta_find(reader, "updates");
@@ -242,6 +267,8 @@ int checkpoint_load(const struct checkpoint *checkpoint, struct fail *fail)
         error = check_settings(reader, checkpoint, &inner);
     if (!error)
         error = read_updates(reader, &checkpoint->optimizer->updates, &inner);
+    if (!error)
+        error = check_tensors(reader, checkpoint, &inner);
     if (!error)
         error = read_tensors(reader, checkpoint, &inner);
     tensorfile_close(reader);

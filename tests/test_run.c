@@ -391,6 +391,8 @@ START_TEST(a_checkpoint_of_another_run_is_refused_before_training)
         {"--hidden 9 --steps 4 --resume s --seed 2", "seed"},
         {"--hidden 8 --steps 4 --resume s", "fc1.weight"},
         {"--hidden 9,9 --steps 4 --resume s", "fc2.weight"},
+        {"--hidden 9 --no-bias --steps 4 --resume s", "fc1.bias, which this model does not have"},
+        {"--hidden 9 --data thin.csv --steps 4 --resume deep", "fc3.weight, which this model"},
         {"--hidden 9 --steps 4 --resume s --optimizer adam", "optimizer"},
         {"--hidden 9 --steps 4 --resume s --momentum 0", "momentum"},
         {"--hidden 9 --steps 4 --resume s --batch 32", "batch"},
@@ -403,6 +405,8 @@ START_TEST(a_checkpoint_of_another_run_is_refused_before_training)
     struct folder folder;
     folder_open(&folder);
     lesson_ok(&folder, (struct lesson){1, 1}, "--hidden 9 --steps 2 --save s --dump d");
+    lesson_write(&folder, "thin.csv", "1,0\n2,8\n3,4\n4,5\n5,6\n6,7\n");
+    lesson_ok(&folder, (struct lesson){1, 1}, "--data thin.csv --hidden 9,9 --steps 2 --save deep");
     program_run(&program, folder.path,
                 "mkdir cut dump && head -c 3000 s/checkpoint.safetensors > "
                 "cut/checkpoint.safetensors && cp d/rank-0/step-000000.safetensors "
