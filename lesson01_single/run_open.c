@@ -7,8 +7,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
 
 /* Widths when --hidden is not given: what the data needs to be learnt well. */
 static void default_hidden(struct options *options, const struct dataset *train)
@@ -84,13 +88,31 @@ static int count_updates(struct run *run)
     return 0;
 }
 
-/* A directory that cannot be made is told now, not after an hour's training. */
+/* Only making a file shows that one can be made: permissions do not speak for every system. */
+static int check_writable(const char *directory, struct fail *fail)
+{
+    char path[PATH_BYTES];
+    int length = snprintf(path, sizeof path, "%s/checkpoint.safetensors.try-XXXXXX", directory);
+    errno = ENAMETOOLONG;
+    int file = length < PATH_BYTES ? mkstemp(path) : -1;
+    if (file < 0)
+        return fail_set(fail, -errno, "--save: cannot write into %s: %s", directory,
+                        strerror(errno));
+    close(file);
+    unlink(path);
+    return 0;
+}
+
+/* A directory that cannot be made or written is told now, not after an hour's training. */
 static int open_directories(struct run *run)
 {
     const char *save = run->options.save;
     if (save && mkdir(save, 0777) != 0 && errno != EEXIST)
         return fail_set(&run->fail, -errno, "--save: cannot make the directory %s: %s", save,
                         strerror(errno));
+    int error = save ? check_writable(save, &run->fail) : 0;
+    if (error)
+        return error;
     if (!run->options.dump)
         return 0;
     struct dump dump = {.options = &run->options, .rank = run->environment.rank};

@@ -426,6 +426,27 @@ START_TEST(a_checkpoint_of_another_run_is_refused_before_training)
 }
 END_TEST
 
+/* A file where the directory should be, and a place where nobody, root included, makes files. */
+START_TEST(a_place_that_cannot_be_saved_to_is_refused_before_training)
+{
+    static const char *const places[] = {"a.csv", "/proc", "no/such"};
+    char arguments[ARGUMENTS_BYTES];
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    lesson_write(&folder, "a.csv", "1,0\n");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(arguments, sizeof arguments, "--data synthetic --epochs 1 --save %s", places[i]);
+        lesson_run(&program, &folder, lessons[_i], arguments);
+        ck_assert_msg(program.code == 1 && strstr(program.err, "--save: cannot"), "%s: %d, %s",
+                      places[i], program.code, program.err);
+        ck_assert_msg(!strstr(program.out, "lesson"), "%s: %s", places[i], program.out);
+        program_close(&program);
+    }
+    folder_close(&folder);
+}
+END_TEST
+
 Suite *run_suite(void)
 {
     Suite *suite = suite_create("run");
@@ -449,6 +470,8 @@ Suite *run_suite(void)
                         LESSONS);
     tcase_add_loop_test(tcase, what_four_shards_saved_goes_on_in_any_lesson_and_world, 0, 4);
     tcase_add_loop_test(tcase, a_checkpoint_of_another_run_is_refused_before_training, 0, 2);
+    tcase_add_loop_test(tcase, a_place_that_cannot_be_saved_to_is_refused_before_training, 0,
+                        LESSONS);
     suite_add_tcase(suite, tcase);
     return suite;
 }
