@@ -81,17 +81,25 @@ void progress_step(struct progress *progress, const struct progress_step *step)
         draw(progress, step);
 }
 
+void progress_loss(char text[PROGRESS_LOSS_BYTES], double loss)
+{
+    snprintf(text, PROGRESS_LOSS_BYTES, fabs(loss) < 1e6 ? "%.4f" : "%.4g", loss);
+}
+
 void progress_epoch(struct progress *progress, const struct progress_epoch *epoch)
 {
-    char accuracy[32] = "";
+    char loss[PROGRESS_LOSS_BYTES], test_loss[PROGRESS_LOSS_BYTES], accuracy[32] = "";
     if (!progress->out)
         return;
     progress_clear(progress);
     if (isfinite(epoch->test_accuracy))
         snprintf(accuracy, sizeof accuracy, "  accuracy %.2f %%", 100 * epoch->test_accuracy);
+    progress_loss(loss, epoch->loss);
+    progress_loss(test_loss, epoch->test_loss);
     int width = snprintf(NULL, 0, "%zu", progress->epochs); // the columns stay below each other
-    fprintf(progress->out, "epoch %*zu/%zu  loss %.4f  test loss %.4f%s  lr %.3g", width,
-            epoch->epoch + 1, progress->epochs, epoch->loss, epoch->test_loss, accuracy, epoch->lr);
+    fprintf(progress->out, "epoch %*zu/%zu  loss %s  %s%s%s  lr %.3g", width, epoch->epoch + 1,
+            progress->epochs, loss, isnan(epoch->test_loss) ? "no test samples" : "test loss ",
+            isnan(epoch->test_loss) ? "" : test_loss, accuracy, epoch->lr);
     if (isfinite(epoch->samples_per_second))
         fprintf(progress->out, "  %.0f samples/s", epoch->samples_per_second);
     fputc('\n', progress->out);

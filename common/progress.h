@@ -36,8 +36,8 @@ struct progress_step {
 };
 
 struct progress_epoch {
-    size_t epoch; // from 0
-    double loss, test_loss;
+    size_t epoch;                  // from 0
+    double loss, test_loss;        // the latter NAN without test samples
     double test_accuracy;          // 0..1; NAN for regression: left out
     double lr, samples_per_second; // a speed that is NAN is left out
 };
@@ -52,6 +52,10 @@ void progress_plan(struct progress *progress, size_t first, size_t steps, size_t
 
 /* After an update: redraws the bar, at most ten times a second. */
 void progress_step(struct progress *progress, const struct progress_step *step);
+
+/* A loss for people: four decimals, or where these would follow a row of digits, four digits. */
+enum { PROGRESS_LOSS_BYTES = 24 };
+void progress_loss(char text[PROGRESS_LOSS_BYTES], double loss);
 
 /* After an epoch: its line. */
 void progress_epoch(struct progress *progress, const struct progress_epoch *epoch);

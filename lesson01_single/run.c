@@ -174,6 +174,15 @@ static void record_progress(struct run *run, const struct step *step)
     progress_step(&run->progress, &line);
 }
 
+/* Every rank has the same parameters, so all stop here alike. */
+static int refuse_update(struct run *run, const char *what, double value)
+{
+    return fail_set(&run->fail, -ERANGE,
+                    "step %zu: after its update %s is %f: the run has diverged; try a smaller "
+                    "--lr, or --clip 1",
+                    run->optimizer.updates - 1, what, value);
+}
+
 /* Each rank evaluates its slice of the test set; every sample is counted once. */
 static int evaluate(struct run *run)
 {
@@ -187,9 +196,11 @@ static int evaluate(struct run *run)
         loss += all[2 * i];
         correct += all[2 * i + 1];
     }
+    if (error || run->test.count == 0)
+        return error; // test_loss and accuracy stay NaN, which is said as "no test samples"
     run->test_loss = loss / (double)run->test.count;
     run->accuracy = run->test.labels ? correct / (double)run->test.count : NAN;
-    return error;
+    return isfinite(run->test_loss) ? 0 : refuse_update(run, "the test loss", run->test_loss);
 }
 
 static int record_epoch(struct run *run, const struct step *step)
@@ -244,6 +255,9 @@ static int record_checkpoint(struct run *run)
     bool due = updates == run->updates || (every > 0 && updates % every == 0);
     if (!run->options.save || !due)
         return 0;
+    for (size_t i = 0; i < run->model.count; i++) // the good one of before is worth more
+        if (!isfinite(run->param[i]))
+            return refuse_update(run, "a parameter", (double)run->param[i]);
     struct checkpoint checkpoint = checkpoint_of(run);
     return checkpoint_save(&checkpoint, &run->fail);
 }

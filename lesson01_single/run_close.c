@@ -24,12 +24,16 @@ static void report_failure(const struct run *run)
 /* One row of the table `make demo` ends with. */
 static void report_result(const struct run *run)
 {
-    char summary[PROOF_SUMMARY_BYTES];
+    char summary[PROOF_SUMMARY_BYTES], loss[PROGRESS_LOSS_BYTES], test[PROGRESS_LOSS_BYTES];
+    progress_loss(loss, run->train_loss);
+    progress_loss(test, run->test_loss);
     proof_summary(&run->proof, summary);
-    printf("result | lesson %d | world %d | loss %.4f | ", run->options.lesson,
-           run->environment.world, run->train_loss);
-    if (isnan(run->accuracy))
-        printf("test loss %.4f", run->test_loss);
+    printf("result | lesson %d | world %d | loss %s | ", run->options.lesson,
+           run->environment.world, loss);
+    if (isnan(run->test_loss))
+        printf("no test samples");
+    else if (isnan(run->accuracy))
+        printf("test loss %s", test);
     else
         printf("accuracy %.2f %%", 100 * run->accuracy);
     printf(" | %.1f s | verified: %s%s%s\n", clock_seconds() - run->began_seconds,

@@ -155,6 +155,22 @@ START_TEST(regression_has_no_accuracy)
 }
 END_TEST
 
+START_TEST(no_test_samples_are_named_and_large_losses_short)
+{
+    struct memory_stream stream;
+    struct progress progress;
+    stream_open(&stream);
+    progress_begin(&progress, stream.out, PROGRESS_NEVER);
+    progress_plan(&progress, 0, 2, 2, 0);
+    progress_epoch(&progress, &(struct progress_epoch){0, 1, NAN, NAN, 0.1, NAN});
+    progress_epoch(&progress, &(struct progress_epoch){1, 999999.5, 1.25e34, NAN, 0.1, NAN});
+    fflush(stream.out);
+    ck_assert_str_eq(stream.text, "epoch 1/2  loss 1.0000  no test samples  lr 0.1\n"
+                                  "epoch 2/2  loss 999999.5000  test loss 1.25e+34  lr 0.1\n");
+    stream_close(&stream);
+}
+END_TEST
+
 START_TEST(no_stream_means_silence)
 {
     struct progress progress;
@@ -203,6 +219,7 @@ Suite *progress_suite(void)
     tcase_add_test(tcase, a_run_longer_than_planned_stays_at_the_end);
     tcase_add_test(tcase, a_speed_that_was_not_measured_is_left_out);
     tcase_add_test(tcase, regression_has_no_accuracy);
+    tcase_add_test(tcase, no_test_samples_are_named_and_large_losses_short);
     tcase_add_test(tcase, no_stream_means_silence);
     tcase_add_loop_test(tcase, a_terminal_that_can_gets_a_bar, 0, 2);
     suite_add_tcase(suite, tcase);

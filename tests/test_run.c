@@ -278,6 +278,29 @@ START_TEST(a_loss_that_is_not_finite_stops_every_rank_in_the_same_step)
 }
 END_TEST
 
+/* The only update leaves parameters that are Inf: nobody would see it in a later step. */
+START_TEST(an_update_that_diverges_is_not_saved_nor_called_a_success)
+{
+    static const char *const ends[] = {"", "--save s --save-every 1"};
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_write(&folder, "a.csv", "1e17,1\n");
+    for (size_t i = 0; i < 2; i++) {
+        char arguments[ARGUMENTS_BYTES];
+        snprintf(arguments, sizeof arguments,
+                 "--data a.csv --test-data a.csv --task regress --hidden none --no-bias --lr 1e6 "
+                 "--init const:1 --momentum 0 --no-verify --steps 1 %s",
+                 ends[i]);
+        lesson_fails(&folder, lessons[_i], arguments, 1, "step 0: after its update");
+    }
+    program_run(&program, folder.path, "ls -A s");
+    ck_assert_str_eq(program.out, "");
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* With outputs in the millions exp() of their uncertainty overflows; the proof must still be one. */
 START_TEST(a_run_that_diverges_is_still_verified)
 {
@@ -464,6 +487,8 @@ Suite *run_suite(void)
                         3);
     tcase_add_loop_test(tcase, each_bucket_is_sent_once_an_update_however_many_micro_batches, 0, 3);
     tcase_add_loop_test(tcase, a_loss_that_is_not_finite_stops_every_rank_in_the_same_step, 0, 6);
+    tcase_add_loop_test(tcase, an_update_that_diverges_is_not_saved_nor_called_a_success, 0,
+                        LESSONS);
     tcase_add_loop_test(tcase, a_run_that_diverges_is_still_verified, 0, LESSONS);
     tcase_add_loop_test(tcase, resuming_keeps_momentum_and_rate, 0, LESSONS);
     tcase_add_loop_test(tcase, a_run_resumed_twice_within_an_epoch_is_the_run_that_never_stopped, 0,
