@@ -112,18 +112,23 @@ static bool reap(pid_t pid, int *code)
     return true;
 }
 
+static void kill_left(const struct run *run)
+{
+    for (int rank = 0; rank < run->plan->world; rank++)
+        if (run->pids[rank] > 0)
+            kill(run->pids[rank], SIGKILL);
+}
+
 static void wait_all(struct run *run, struct ranks_result *result)
 {
     static const struct timespec moment = {.tv_nsec = 500 * 1000};
-    double limit = run->plan->limit_seconds > 0 ? run->plan->limit_seconds : 60;
+    static const double limit_seconds = 60;
     double begun = clock_seconds();
     bool killed = false;
     for (int left = run->plan->world; left > 0;) {
-        if (!killed && clock_seconds() - begun > limit) {
+        if (!killed && (left <= run->plan->stops || clock_seconds() - begun > limit_seconds)) {
             killed = true;
-            for (int rank = 0; rank < run->plan->world; rank++)
-                if (run->pids[rank] > 0)
-                    kill(run->pids[rank], SIGKILL);
+            kill_left(run);
         }
         for (int rank = 0; rank < run->plan->world; rank++) {
             if (run->pids[rank] <= 0 || !reap(run->pids[rank], &result->code[rank]))

@@ -39,7 +39,7 @@ struct ranks_plan {
     ranks_body *body;
     void *context;
     double timeout_seconds;  // of the communicator; 0: 20
-    double limit_seconds;    // of the whole run, then all are killed; 0: 60
+    int stops;               // so many ranks stop for good: killed once they alone are left
     int socket_buffer_bytes; // 0: the system's
     bool unopened;           // the body opens the communicator itself, or does without
 };
