@@ -12,7 +12,8 @@
 int meet(struct comm **comm, struct run *run);
 
 /* When something failed: the run's sentence is the communicator's, unless the run has one
- * already. comm may be NULL. */
+ * already; then this rank waits a moment, so that the one that caused it ends first. comm may be
+ * NULL. */
 void meet_report(struct run *run, const struct comm *comm);
 
 #endif

@@ -470,6 +470,25 @@ START_TEST(a_place_that_cannot_be_saved_to_is_refused_before_training)
 }
 END_TEST
 
+/* Rank 1 cannot write its second dump, for a folder has its name; the others only lose rank 1. */
+START_TEST(the_rank_that_failed_is_named_not_the_ones_that_lost_it)
+{
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    program_run(&program, folder.path, "mkdir -p d/rank-1/step-000001.safetensors");
+    program_close(&program);
+    for (int run = 0; run < 4; run++) {
+        lesson_run(&program, &folder, (struct lesson){_i, 3},
+                   "--data synthetic --epochs 1 --no-verify --dump d");
+        ck_assert_int_eq(program.code, 1);
+        ck_assert_msg(strstr(program.err, "first cause: rank 1"), "%s", program.err);
+        program_close(&program);
+    }
+    folder_close(&folder);
+}
+END_TEST
+
 Suite *run_suite(void)
 {
     Suite *suite = suite_create("run");
@@ -497,6 +516,7 @@ Suite *run_suite(void)
     tcase_add_loop_test(tcase, a_checkpoint_of_another_run_is_refused_before_training, 0, 2);
     tcase_add_loop_test(tcase, a_place_that_cannot_be_saved_to_is_refused_before_training, 0,
                         LESSONS);
+    tcase_add_loop_test(tcase, the_rank_that_failed_is_named_not_the_ones_that_lost_it, 2, 5);
     suite_add_tcase(suite, tcase);
     return suite;
 }
