@@ -64,17 +64,34 @@ int host_admit(struct host *host, struct guest *guest, struct fail *fail)
     return host_check_twice(host, fail);
 }
 
+/* The seat is free: one of the same number, who stood because of it, sits down. */
+static void seat_stander(struct host *host, uint32_t rank)
+{
+    for (size_t i = 0; i < host->door->guest_count && !host->seats[rank]; i++) {
+        struct guest *guest = &host->door->guests[i];
+        if (guest->state != GUEST_SEATED || guest->gone || guest->hello.rank != rank)
+            continue;
+        host->seats[rank] = guest;
+        host->seated++;
+        host->standing--;
+    }
+}
+
 void host_sweep(struct host *host)
 {
     for (size_t i = 0; i < host->door->guest_count; i++) {
         struct guest *guest = &host->door->guests[i];
         if (guest->state != GUEST_SEATED || !guest->gone)
             continue;
-        if (host->seats[guest->hello.rank] == guest) {
-            host->seats[guest->hello.rank] = NULL;
-            host->seated--;
-        }
+        bool sat = host->seats[guest->hello.rank] == guest;
         door_dismiss(guest, "it had joined, and left again");
+        if (!sat) {
+            host->standing--;
+            continue;
+        }
+        host->seats[guest->hello.rank] = NULL;
+        host->seated--;
+        seat_stander(host, guest->hello.rank);
     }
 }
 

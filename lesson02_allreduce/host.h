@@ -20,8 +20,8 @@ struct host {
     uint64_t fingerprint;
     struct guest **seats; // (world): NULL where nobody sits, and for rank 0 itself
     int seated;           // rank 0 included
-    int twice;            // the rank that came a second time, or -1
-    int standing;         // how often that happened
+    int twice;            // the rank that last came while another of its number sat, or -1
+    int standing;         // those that did so and are still here
     uint8_t *answer;      // to all, outlives the sending
 };
 
@@ -34,7 +34,8 @@ void host_release(struct host *host);
  * the job as a whole cannot start: the sentence is in fail. */
 int host_admit(struct host *host, struct guest *guest, struct fail *fail);
 
-/* Frees the seats of those that have hung up. */
+/* Frees the places of those that have hung up: a rank may be started again. Call it before anyone
+ * is admitted, so that one who left is not in the way of one who came after. */
 void host_sweep(struct host *host);
 
 /* Everybody has come, some of them twice: -EINVAL and who; else 0. */

@@ -49,7 +49,7 @@ static void record_missing(struct meeting *meeting, const char *missing)
     const struct environment *environment = meeting->environment;
     const struct host *host = &meeting->host;
     char twice[64] = "";
-    if (host->standing > 0)
+    if (host->twice >= 0)
         snprintf(twice, sizeof twice, "; rank %d came twice", host->twice);
     fail_set(meeting->fail, -ETIMEDOUT, "%s of %d %s not come to %s:%d within %g s%s", missing,
              environment->world, environment->world - host->seated == 1 ? "has" : "have",
@@ -73,8 +73,8 @@ void join_as_host(struct meeting *meeting)
         return;
     while (!meeting->fail->code && host->seated < meeting->environment->world) {
         meeting_turn(meeting);
-        meeting_admit(meeting);
         host_sweep(host);
+        meeting_admit(meeting);
         host_missing(host, missing);
         meeting_report(meeting, missing);
         if (host->seated < meeting->environment->world && meeting_now() > meeting->deadline)

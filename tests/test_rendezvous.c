@@ -261,6 +261,55 @@ START_TEST(strangers_take_no_place_and_one_line_each)
 }
 END_TEST
 
+/* --- who comes again -------------------------------------------------------------------------- */
+
+/* What a process that was started as rank 1 does, before it ends. */
+static int come_as_rank_1(const struct ranks_self *self)
+{
+    uint8_t bytes[WIRE_HELLO_BYTES];
+    struct wire_hello hello;
+    good_hello(self, &hello);
+    hello.world = (uint32_t)self->world;
+    wire_put_hello(bytes, &hello);
+    return knock(self, bytes, sizeof bytes);
+}
+
+/* Rank 1 has been started three times. Two of them end, before the last ranks come. */
+static int again_and_again_body(struct ranks_self *self)
+{
+    int *pipe = self->context;
+    char turn = 0;
+    if (self->rank == 4) {
+        int first = come_as_rank_1(self);
+        pause_seconds(0.5); // by now the one that stays has come too, and stands
+        close(come_as_rank_1(self));
+        pause_seconds(0.1);
+        close(first);
+        pause_seconds(0.1);
+        if (write(pipe[1], "23", 2) != 2)
+            return 1;
+    } else if (self->rank == 1) {
+        pause_seconds(0.25);
+    } else if (self->rank > 1 && read(pipe[0], &turn, 1) != 1) {
+        return 1;
+    }
+    return open_and_sum(self);
+}
+
+START_TEST(a_rank_that_was_started_again_takes_the_place_of_one_that_left)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    struct ranks_plan plan = {
+        .world = 5, .body = again_and_again_body, .context = ends, .unopened = true};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    close(ends[0]);
+    close(ends[1]);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 /* --- ports ----------------------------------------------------------------------------------- */
 
 static int held_body(struct ranks_self *self)
@@ -344,6 +393,7 @@ Suite *rendezvous_suite(void)
     tcase_add_test(tcase, other_options_on_one_rank_are_told_to_all);
     tcase_add_test(tcase, another_world_size_on_one_rank_is_told_to_all);
     tcase_add_test(tcase, strangers_take_no_place_and_one_line_each);
+    tcase_add_test(tcase, a_rank_that_was_started_again_takes_the_place_of_one_that_left);
     tcase_add_test(tcase, a_port_that_is_held_is_named_soon);
     tcase_add_test(tcase, runs_follow_each_other_on_one_port);
     tcase_add_test(tcase, a_world_of_one_needs_no_socket);
