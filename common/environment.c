@@ -7,6 +7,7 @@
  * millisecond, because every such mistake would otherwise end in ranks that wait for each other.
  */
 #include "common/environment.h"
+#include "common/compare.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -23,17 +24,19 @@ enum { DEFAULT_PORT = 29500, PORT_MOST = 65535 };
 struct launcher {
     const char *rank, *world, *local_rank, *local_world;
     const char *mark; // set only in processes it really started, or NULL
+    const char *job;  // this job's name among all of its jobs
 };
 
 /* Slurm: inside an allocation (salloc, sbatch) SLURM_NTASKS is set for every command; only a step,
  * that is srun, starts ranks. torchrun and our own launch come first: they may run inside others.
  */
 static const struct launcher launchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL, "TORCHELASTIC_RUN_ID"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_ID"},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL, "PMIX_NAMESPACE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL, NULL},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_ID",
+     "SLURM_JOB_ID"},
 };
 
 static const struct launcher *launcher_find(void)
@@ -138,8 +141,24 @@ static int read_address(struct environment *e, struct fail *fail)
     return resolve(e->master_address, name, fail);
 }
 
+/* torchrun's own process may listen at MASTER_PORT: a store that PyTorch's ranks would share. */
+static int check_store(struct fail *fail)
+{
+    const char *store = getenv("TORCHELASTIC_USE_AGENT_STORE");
+    if (!store || strcmp(store, "True") != 0 || getenv("RENDEZVOUS_FD") || getenv("JOB_TOKEN"))
+        return 0;
+    return fail_set(fail, -EINVAL,
+                    "TORCHELASTIC_USE_AGENT_STORE is 'True': torchrun itself listens at "
+                    "MASTER_PORT, where rank 0 must. Start it with --standalone and with "
+                    "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 set, or start the ranks with "
+                    "build/launch");
+}
+
 static int read_port(struct environment *e, struct fail *fail)
 {
+    int error = e->world > 1 ? check_store(fail) : 0;
+    if (error < 0)
+        return error;
     if (getenv("MASTER_PORT"))
         return read_number(&e->master_port, "MASTER_PORT", 1, PORT_MOST, "a port", fail);
     e->master_port = e->world > 1 ? DEFAULT_PORT : 0;
@@ -174,11 +193,21 @@ static int hexadecimal(char c)
     return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-static int read_token(struct environment *e, struct fail *fail)
+/* Two jobs that meet at the default port by accident are not to take each other's ranks. */
+static void name_job(struct environment *e, const struct launcher *launcher)
+{
+    const char *job = launcher && launcher->job ? getenv(launcher->job) : NULL;
+    uint64_t hash = job ? compare_hash(job, strlen(job)) : 0;
+    memcpy(e->token, &hash, sizeof hash);
+}
+
+static int read_token(struct environment *e, const struct launcher *launcher, struct fail *fail)
 {
     const char *text = getenv("JOB_TOKEN");
-    if (!text)
+    if (!text) {
+        name_job(e, launcher);
         return 0;
+    }
     bool good = strlen(text) == 2 * sizeof e->token;
     for (size_t i = 0; good && i < ENVIRONMENT_TOKEN_BYTES; i++) {
         int high = hexadecimal(text[2 * i]), low = hexadecimal(text[2 * i + 1]);
@@ -210,7 +239,7 @@ int environment_read(struct environment *environment, struct fail *fail)
     if (error == 0)
         error = read_socket(&e, fail);
     if (error == 0)
-        error = read_token(&e, fail);
+        error = read_token(&e, launcher, fail);
     *environment = e;
     return error;
 }

@@ -28,8 +28,8 @@ struct environment {
     char master_address[ENVIRONMENT_ADDRESS_BYTES]; // numeric, default 127.0.0.1
     int master_port;                                // 0 only when world is 1
     int rendezvous_fd;                              // -1: none was handed over
-    uint8_t token[ENVIRONMENT_TOKEN_BYTES];         // all zero when JOB_TOKEN is not set
-    bool launched;                                  // some launcher set a rank
+    uint8_t token[ENVIRONMENT_TOKEN_BYTES]; // JOB_TOKEN, or of the launcher's own job name, or 0
+    bool launched;                          // some launcher set a rank
 };
 
 /* 0, or -EINVAL naming the variable, its value, and what it must be. */

@@ -40,6 +40,10 @@ static const char *const names[] = {
     "SLURM_LOCALID",
     "SLURM_NTASKS_PER_NODE",
     "SLURM_STEP_ID",
+    "SLURM_JOB_ID",
+    "PMIX_NAMESPACE",
+    "TORCHELASTIC_RUN_ID",
+    "TORCHELASTIC_USE_AGENT_STORE",
 };
 enum { NAMES = sizeof names / sizeof *names };
 
@@ -179,6 +183,8 @@ static const struct {
     {{{"RENDEZVOUS_FD", "three"}}, {"RENDEZVOUS_FD is 'three'", "descriptor", ""}},
     {{{"RENDEZVOUS_FD", "-1"}}, {"RENDEZVOUS_FD is '-1'", "descriptor", ""}},
     {{{"RENDEZVOUS_FD", "999999"}}, {"RENDEZVOUS_FD is '999999'", "listening socket", ""}},
+    {{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}},
+     {"TORCHELASTIC_USE_AGENT_STORE is 'True'", "MASTER_PORT", "--standalone"}},
     {{{"OMPI_COMM_WORLD_RANK", "9"}, {"OMPI_COMM_WORLD_SIZE", "2"}},
      {"OMPI_COMM_WORLD_RANK is '9'", "OMPI_COMM_WORLD_SIZE=2", "from 0 to 1"}},
 };
@@ -221,6 +227,41 @@ START_TEST(token_is_read_digit_by_digit)
 }
 END_TEST
 
+/* The names three launchers give to a job. */
+static const struct {
+    const char *rank, *world, *job;
+} named[] = {
+    {"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_JOB_ID"},
+};
+enum { NAMED = sizeof named / sizeof *named };
+
+static void token_of(int launcher, const char *rank, const char *job,
+                     uint8_t token[ENVIRONMENT_TOKEN_BYTES])
+{
+    struct environment e;
+    struct fail fail;
+    const struct setting settings[SETTINGS] = {{named[launcher].rank, rank},
+                                               {named[launcher].world, "2"},
+                                               {named[launcher].job, job},
+                                               {"SLURM_STEP_ID", "0"}};
+    ck_assert_msg(read_under(settings, &e, &fail) == 0, "%s", fail.text);
+    memcpy(token, e.token, sizeof e.token);
+}
+
+START_TEST(ranks_of_one_job_share_a_token_and_those_of_two_do_not)
+{
+    uint8_t first[ENVIRONMENT_TOKEN_BYTES], second[ENVIRONMENT_TOKEN_BYTES];
+    uint8_t other[ENVIRONMENT_TOKEN_BYTES];
+    token_of(_i, "0", "1882521601", first);
+    token_of(_i, "1", "1882521601", second);
+    token_of(_i, "1", "1882521602", other);
+    ck_assert_mem_eq(first, second, sizeof first);
+    ck_assert_mem_ne(first, other, sizeof first);
+}
+END_TEST
+
 START_TEST(a_listening_socket_is_taken_and_any_other_is_not)
 {
     struct environment e;
@@ -247,6 +288,7 @@ Suite *environment_suite(void)
     tcase_add_loop_test(tcase, what_cannot_be_meant_is_refused_by_name, 0, REFUSED);
     tcase_add_test(tcase, localhost_is_the_literal_address_and_addresses_are_kept);
     tcase_add_test(tcase, token_is_read_digit_by_digit);
+    tcase_add_loop_test(tcase, ranks_of_one_job_share_a_token_and_those_of_two_do_not, 0, NAMED);
     tcase_add_test(tcase, a_listening_socket_is_taken_and_any_other_is_not);
     suite_add_tcase(suite, tcase);
     return suite;
