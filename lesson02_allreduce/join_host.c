@@ -9,35 +9,39 @@
 
 static const double KNOCK_SECONDS = 1;
 
-/* The port is taken. If it is by another rank 0 of this job, that one will say so. */
-static void knock(struct meeting *meeting, int error)
+/* The port is taken. If it is by another rank 0 of this job, that one will say so; if it is by
+ * another job that is just meeting, it is free again soon. */
+static int knock(struct meeting *meeting)
 {
-    const struct environment *environment = meeting->environment;
-    door_close(&meeting->door);
-    meeting->deadline = meeting_now() + KNOCK_SECONDS;
+    double deadline = meeting->deadline;
     struct fail *fail = meeting->fail;
     struct fail answer = {0};
+    door_close(&meeting->door);
+    meeting->deadline = meeting_now() + KNOCK_SECONDS;
     meeting->fail = &answer;
     join_as_guest(meeting);
     meeting->fail = fail;
-    if (answer.code == -ECONNREFUSED)
-        fail_set(fail, answer.code, "%s", answer.text);
-    else
-        fail_set(fail, error,
-                 "rank 0 cannot listen at %s:%d: %s. Another program has this port, or a second "
-                 "rank 0 was started: choose another MASTER_PORT, or check RANK",
-                 environment->master_address, environment->master_port, uv_strerror(error));
+    meeting->deadline = deadline;
+    return answer.code == -ECONNREFUSED ? fail_set(fail, answer.code, "%s", answer.text) : 0;
 }
 
 static int listen_as_host(struct meeting *meeting)
 {
     const struct environment *environment = meeting->environment;
+    const struct sockaddr *master = (const struct sockaddr *)&meeting->master;
     struct door *door = &meeting->door;
-    int error = environment->rendezvous_fd >= 0
-                    ? door_take_over(door, environment->rendezvous_fd)
-                    : door_listen(door, (const struct sockaddr *)&meeting->master);
+    int error = environment->rendezvous_fd >= 0 ? door_take_over(door, environment->rendezvous_fd)
+                                                : door_listen(door, master);
+    if (error == UV_EADDRINUSE) {
+        if (knock(meeting))
+            return meeting->fail->code;
+        error = door_listen(door, master);
+    }
     if (error == UV_EADDRINUSE)
-        knock(meeting, error);
+        fail_set(meeting->fail, error,
+                 "rank 0 cannot listen at %s:%d: %s. Another program has this port, or a second "
+                 "rank 0 was started: choose another MASTER_PORT, or check RANK",
+                 environment->master_address, environment->master_port, uv_strerror(error));
     else if (error)
         fail_set(meeting->fail, error, "rank 0 cannot listen at %s:%d: %s",
                  environment->master_address, environment->master_port, uv_strerror(error));

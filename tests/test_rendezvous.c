@@ -338,6 +338,27 @@ START_TEST(a_port_that_is_held_is_named_soon)
 }
 END_TEST
 
+/* Another job is just meeting there: it leaves the port after half a second. */
+static int lent_body(struct ranks_self *self)
+{
+    self->environment.rank = 1 - self->rank; // so that it is not rank 0 who holds the port
+    if (self->environment.rank == 1) {
+        listen(self->environment.rendezvous_fd, 8);
+        pause_seconds(0.5);
+    }
+    give_up_socket(self);
+    return open_and_sum(self);
+}
+
+START_TEST(a_port_that_is_held_for_a_moment_is_waited_for)
+{
+    struct ranks_plan plan = {.world = 2, .body = lent_body, .unopened = true};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 static int again_body(struct ranks_self *self)
 {
     give_up_socket(self);
@@ -395,6 +416,7 @@ Suite *rendezvous_suite(void)
     tcase_add_test(tcase, strangers_take_no_place_and_one_line_each);
     tcase_add_test(tcase, a_rank_that_was_started_again_takes_the_place_of_one_that_left);
     tcase_add_test(tcase, a_port_that_is_held_is_named_soon);
+    tcase_add_test(tcase, a_port_that_is_held_for_a_moment_is_waited_for);
     tcase_add_test(tcase, runs_follow_each_other_on_one_port);
     tcase_add_test(tcase, a_world_of_one_needs_no_socket);
     suite_add_tcase(suite, tcase);
