@@ -2,7 +2,9 @@
 #include "lesson01_single/run.h"
 #include "common/clock.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
 static const char *program_of(const struct run *run)
 {
@@ -11,10 +13,21 @@ static const char *program_of(const struct run *run)
     return programs[run->options.lesson - 1];
 }
 
+/* What the communicator says begins with this rank already. */
+static bool names_rank(const struct run *run)
+{
+    char rank[24];
+    size_t length = (size_t)snprintf(rank, sizeof rank, "rank %d", run->environment.rank);
+    if (strncmp(run->fail.text, rank, length) != 0)
+        return false;
+    char next = run->fail.text[length];
+    return next < '0' || next > '9';
+}
+
 static void report_failure(const struct run *run)
 {
     fflush(stdout);
-    if (run->environment.world > 1)
+    if (run->environment.world > 1 && !names_rank(run))
         fprintf(stderr, "%s: rank %d: %s\n", program_of(run), run->environment.rank,
                 run->fail.text);
     else
@@ -74,6 +87,18 @@ static void release(struct run *run)
     dataset_release(&run->test);
 }
 
+/* Output that never arrived is a failure, be it all of --help: a full disk must not look like success.
+ */
+static enum exit_code check_output(const struct run *run, enum exit_code code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "%s: cannot write to the standard output: %s\n", program_of(run),
+            strerror(errno ? errno : EIO));
+    return code == EXIT_SUCCEEDED ? EXIT_RUN_FAILED : code;
+}
+
 int run_close(struct run *run)
 {
     enum exit_code code = run->exit_code;
@@ -93,5 +118,5 @@ int run_close(struct run *run)
             report_result(run);
     }
     release(run);
-    return code;
+    return check_output(run, code);
 }

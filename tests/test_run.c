@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Every lesson, with two ranks where it has them. */
 static const struct lesson lessons[] = {{1, 1}, {2, 2}, {3, 2}, {4, 2}};
@@ -483,6 +484,28 @@ START_TEST(the_rank_that_failed_is_named_not_the_ones_that_lost_it)
                    "--data synthetic --epochs 1 --no-verify --dump d");
         ck_assert_int_eq(program.code, 1);
         ck_assert_msg(strstr(program.err, "first cause: rank 1"), "%s", program.err);
+        ck_assert_msg(!strstr(program.err, ": rank 0: rank 0"), "%s", program.err);
+        program_close(&program);
+    }
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(output_that_cannot_be_written_is_a_failure)
+{
+    static const char *const arguments[] = {"--help", "--version", "--data synthetic --quiet",
+                                            "--data synthetic --epochs 2"};
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    for (size_t i = 0; access("/dev/full", W_OK) == 0 && i < 4; i++) {
+        char command[ARGUMENTS_BYTES];
+        snprintf(command, sizeof command, "\"${LAUNCH%%/*}/lesson01_single\" %s > /dev/full",
+                 arguments[i]);
+        program_run(&program, folder.path, command);
+        ck_assert_msg(program.code == 1, "%s: %d", arguments[i], program.code);
+        ck_assert_msg(strstr(program.err, "cannot write to the standard output"), "%s",
+                      program.err);
         program_close(&program);
     }
     folder_close(&folder);
@@ -516,6 +539,7 @@ Suite *run_suite(void)
     tcase_add_loop_test(tcase, a_checkpoint_of_another_run_is_refused_before_training, 0, 2);
     tcase_add_loop_test(tcase, a_place_that_cannot_be_saved_to_is_refused_before_training, 0,
                         LESSONS);
+    tcase_add_test(tcase, output_that_cannot_be_written_is_a_failure);
     tcase_add_loop_test(tcase, the_rank_that_failed_is_named_not_the_ones_that_lost_it, 2, 5);
     suite_add_tcase(suite, tcase);
     return suite;
