@@ -280,6 +280,34 @@ START_TEST(a_rank_that_stops_for_good_is_an_error_at_the_deadline)
 }
 END_TEST
 
+/* Rank 0 is a call ahead of rank 2, which began to wait later, but for the one that stopped. */
+static int ahead_body(struct ranks_self *self)
+{
+    struct comm_call call = {COMM_BROADCAST, COMM_F32, 1};
+    float number = 0;
+    struct comm_step send = {.send = &number, .send_count = 1};
+    struct comm_step receive = {.receive = &number, .receive_count = 1};
+    if (self->rank == 1)
+        raise(SIGSTOP);
+    int error = comm_begin(self->comm, &call) ||
+                comm_exchange(self->comm, self->rank == 0 ? &receive : &send) ||
+                (self->rank == 0 && (comm_end(self->comm) || comm_begin(self->comm, &call)));
+    if (self->rank == 2)
+        pause_seconds(0.3);
+    return error || comm_exchange(self->comm, &receive) ? 1 : 0;
+}
+
+START_TEST(a_neighbour_that_waits_in_an_earlier_call_is_not_blamed)
+{
+    static const char *const words[] = {"rank 2, call 1: broadcast of 1 f32",
+                                        "rank 1 has sent 0 of 4 bytes", NULL};
+    struct ranks_plan plan = {.world = 3, .body = ahead_body, .timeout_seconds = 1, .stops = 1};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    assert_all_say(&result, 1, words);
+}
+END_TEST
+
 /* Each takes its right neighbour for the root, and so waits for its left one. */
 static int circle_body(struct ranks_self *self)
 {
@@ -417,6 +445,7 @@ Suite *comm_suite(void)
     tcase_add_test(wrong, a_goodbye_before_its_time_is_noticed_by_whoever_hears_it);
     tcase_add_test(wrong, a_rank_that_gives_up_in_the_middle_of_a_call_says_so_to_all);
     tcase_add_loop_test(wrong, a_rank_that_stops_for_good_is_an_error_at_the_deadline, 0, 3);
+    tcase_add_test(wrong, a_neighbour_that_waits_in_an_earlier_call_is_not_blamed);
     tcase_add_test(wrong, ranks_that_wait_for_each_other_all_end_at_the_deadline);
     tcase_add_test(wrong, a_rank_that_stops_for_a_while_is_waited_for);
     suite_add_tcase(suite, wrong);
