@@ -212,23 +212,25 @@ static int check_settings(const struct tensorfile_reader *reader,
     return 0;
 }
 
-/* Has the model a tensor for "kind.name"? Kinds were settled with the optimizer. */
+/* Has the model a tensor for "kind.name", or for a bare "name"? */
 static bool belongs(const struct tensorfile_entry *entry, const struct model *model)
 {
     const char *dot = strchr(entry->name, '.');
-    for (size_t i = 0; i < model->tensor_count && dot; i++)
-        if (strcmp(dot + 1, model->tensors[i].name) == 0)
+    for (size_t i = 0; i < model->tensor_count && dot; i++) {
+        const char *name = model->tensors[i].name;
+        if (strcmp(dot + 1, name) == 0 || strcmp(entry->name, name) == 0)
             return true;
+    }
     return false;
 }
 
 /* A deeper network's file holds all that a shallower one looks for, and more. */
-static int check_tensors(const struct tensorfile_reader *reader,
-                         const struct checkpoint *checkpoint, struct fail *fail)
+static int check_tensors(const struct tensorfile_reader *reader, const struct model *model,
+                         struct fail *fail)
 {
     for (size_t i = 0; i < tensorfile_count(reader); i++) {
         const struct tensorfile_entry *entry = tensorfile_at(reader, i);
-        if (!belongs(entry, checkpoint->optimizer->model))
+        if (!belongs(entry, model))
             return fail_set(fail, -EINVAL,
                             "the file holds %s, which this model does not have: give the --hidden "
                             "and --no-bias it was made with",
@@ -268,7 +270,7 @@ int checkpoint_load(const struct checkpoint *checkpoint, struct fail *fail)
     if (!error)
         error = read_updates(reader, &checkpoint->optimizer->updates, &inner);
     if (!error)
-        error = check_tensors(reader, checkpoint, &inner);
+        error = check_tensors(reader, checkpoint->optimizer->model, &inner);
     if (!error)
         error = read_tensors(reader, checkpoint, &inner);
     tensorfile_close(reader);
@@ -281,6 +283,8 @@ int checkpoint_load_parameters(const char *path, const struct model *model, floa
     struct fail inner = {0};
     struct tensorfile_reader *reader = NULL;
     int error = tensorfile_open(&reader, path, &inner);
+    if (!error)
+        error = check_tensors(reader, model, &inner);
     for (size_t i = 0; i < model->tensor_count && !error; i++) {
         const struct tensor *tensor = &model->tensors[i];
         const struct tensorfile_entry *entry = find(reader, "param", tensor);

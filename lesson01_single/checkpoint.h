@@ -36,7 +36,7 @@ int checkpoint_save(const struct checkpoint *checkpoint, struct fail *fail);
 int checkpoint_load(const struct checkpoint *checkpoint, struct fail *fail);
 
 /* Parameters alone, from any safetensors file that holds every tensor of the model as `<name>` or
- * `param.<name>`. */
+ * `param.<name>`, and none of another model. */
 int checkpoint_load_parameters(const char *path, const struct model *model, float *param,
                                struct fail *fail);
 

@@ -99,6 +99,15 @@ static int share(struct run *run, const double *mine, size_t count, double *all)
 
 /* Sums of loss and samples over ranks, in rank order: the same bits on every rank. Every rank sees
  * the same numbers, so all stop at the same step. */
+static int refuse_loss(struct run *run, const struct step *step, int rank, double loss)
+{
+    bool first = step->index == run->verified_from;
+    return fail_set(&run->fail, -ERANGE,
+                    "step %zu: the loss of rank %d is %s: no update was made; %s", step->index,
+                    rank, isnan(loss) ? "NaN" : "infinite",
+                    first ? "look at the data and at --init" : "try a smaller --lr, or --clip 1");
+}
+
 int run_loss(struct run *run, const struct step *step)
 {
     run->exposed_seconds = clock_seconds() - run->step_seconds - run->trainer.seconds;
@@ -106,10 +115,7 @@ int run_loss(struct run *run, const struct step *step)
     int error = share(run, &run->trainer.loss, 1, all);
     for (int rank = 0; rank < run->environment.world && !error; rank++) {
         if (!isfinite(all[rank]))
-            return fail_set(&run->fail, -ERANGE,
-                            "step %zu: the loss of rank %d is %f: no update was made; try a "
-                            "smaller --lr, or --clip 1",
-                            step->index, rank, all[rank]);
+            return refuse_loss(run, step, rank, all[rank]);
         loss += all[rank];
     }
     run->loss = loss / (double)step->samples.count;

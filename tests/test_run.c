@@ -416,6 +416,7 @@ START_TEST(a_checkpoint_of_another_run_is_refused_before_training)
         {"--hidden 8 --steps 4 --resume s", "fc1.weight"},
         {"--hidden 9,9 --steps 4 --resume s", "fc2.weight"},
         {"--hidden 9 --no-bias --steps 4 --resume s", "fc1.bias, which this model does not have"},
+        {"--hidden 9 --no-bias --steps 4 --init s/checkpoint.safetensors", "fc1.bias, which this"},
         {"--hidden 9 --data thin.csv --steps 4 --resume deep", "fc3.weight, which this model"},
         {"--hidden 9 --steps 4 --resume s --optimizer adam", "optimizer"},
         {"--hidden 9 --steps 4 --resume s --momentum 0", "momentum"},
