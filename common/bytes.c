@@ -56,8 +56,8 @@ static int read_file(struct bytes *bytes, const char *path, struct fail *fail)
 }
 
 /* Hands zlib at most PIECE_BYTES on either side, as it counts in unsigned int. Z_OK while there is
- * more to do, Z_STREAM_END when all of `packed` was members, Z_BUF_ERROR when it ended inside one.
- */
+ * more to do, Z_STREAM_END when all of `packed` was members, Z_BUF_ERROR when it ended inside
+ * one. */
 static int inflate_piece(z_stream *z, const struct bytes *packed, struct bytes *bytes)
 {
     size_t left = packed->count - (size_t)(z->next_in - packed->data);

@@ -28,8 +28,8 @@ struct launcher {
 };
 
 /* Slurm: inside an allocation (salloc, sbatch) SLURM_NTASKS is set for every command; only a step,
- * that is srun, starts ranks. torchrun and our own launch come first: they may run inside others.
- */
+ * that is srun, starts ranks. torchrun and our own launch come first: they may run inside
+ * others. */
 static const struct launcher launchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL, "TORCHELASTIC_RUN_ID"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",

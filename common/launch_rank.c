@@ -58,8 +58,8 @@ static void set_environment(const struct launch_plan *plan, int local_rank)
     set_threads(plan->threads);
 }
 
-/* Signals the launcher handles have their default meaning in a rank; ignored ones (nohup) stay so.
- */
+/* Signals the launcher handles have their default meaning in a rank; ignored ones (nohup) stay
+ * so. */
 static void reset_signals(void)
 {
     static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};

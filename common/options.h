@@ -1,7 +1,7 @@
 /*
  * options: the command line of a lesson, as one table of flags.
  *
- * The table (options.c) is the only place that knows a flag's name, what it accepts, its default
+ * The table (flag_table.c) is the only place that knows a flag's name, what it accepts, its default
  * and the lessons it means something to; parsing, `--help` and the refusals all come from it.
  * Texts point into argv: they live as long as the program.
  */

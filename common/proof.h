@@ -1,7 +1,7 @@
 /*
  * proof: what a lesson shows of its own correctness, a line per comparison.
  *
- *     verify step 0: gradient = lesson 1's shards in ring order | bit for bit, 4810 floats | ok
+ *     verify step 0: gradient = lesson 1's shares in ring order | bit for bit, 4810 floats | ok
  *     verify step 0: gradient ~ lesson 1's whole batch | 4810 floats, largest difference 2.2e-08,
  *                    at most 3.1 % of its bound | ok                                  (one line)
  *

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* The value below which a share of the sorted values lies, 0 to 1. Sorts in place; count at least 1. */
+/* The value below which a share of the sorted values lies, 0 to 1. Sorts in place; count at least
+ * 1. */
 double statistics_quantile(double *values, size_t count, double share);
 
 /* statistics_quantile at one half. */

@@ -8,8 +8,8 @@
  * terms left out, and the rounding of L over h. Where the two sides of a ReLU's kink would be
  * compared, the element is passed over and another is taken.
  */
-#ifndef LESSON01_SLOPE_H
-#define LESSON01_SLOPE_H
+#ifndef LESSON01_AGAINST_SLOPE_H
+#define LESSON01_AGAINST_SLOPE_H
 
 #include "common/compare.h"
 #include "lesson01_single/bound.h"
@@ -17,7 +17,7 @@
 
 enum { AGAINST_SLOPE_MOST = 2 * MODEL_TENSORS_MOST }; // elements compared at once
 
-/* All but the first of the last run. */
+/* All but `bound`: of the last comparison. */
 struct against_slope {
     struct bound bound;
     struct compare compare;
@@ -26,8 +26,8 @@ struct against_slope {
     float found[AGAINST_SLOPE_MOST], expected[AGAINST_SLOPE_MOST]; // (compare.count)
 };
 
-/* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. Release accepts a
- * zeroed struct. */
+/* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. Release
+ * accepts a zeroed struct. */
 int against_slope_init(struct against_slope *against, struct run *run);
 void against_slope_release(struct against_slope *against);
 
@@ -36,7 +36,8 @@ void against_slope_release(struct against_slope *against);
 void against_slope_compare(struct against_slope *against, struct trainer *trainer,
                            const struct step *step);
 
-/* That, the verification line, and where it first fails. 0, or an error when the gradient is not the slope. */
+/* That, the verification line, and where it first fails. 0, or an error when the gradient is not
+ * the slope. */
 int against_slope_gradient(struct against_slope *against, struct run *run, const struct step *step);
 
 #endif

@@ -130,7 +130,7 @@ static void backward_errors(struct bound *bound, size_t layer, const double *w)
     }
 }
 
-/* Adds one sample's share of |dy| |a| and of the errors carried, weight by weight. */
+/* Adds one sample's share of (|dy| + e(dy)) (|a| + e(a)) and of the errors carried. */
 static void parameter_errors(struct bound *bound, size_t layer, size_t begin)
 {
     const struct model *model = bound->reference.model;

@@ -10,9 +10,10 @@
  *
  *     z = W a + b           e(z) = |W| e(a) + gamma(in + 1) (|W| (|a| + e(a)) + |b|)
  *     max(z, 0)             no larger error; but where |z| <= e(z) its gradient may pass or not
- *     p = softmax(z)        e(p) = p (exp(2 max e(z)) - 1) + p (outputs + 5 + 4 max |z|) u, at most 1
+ *     p = softmax(z)        e(p) = p (exp(2 max e(z)) - 1) + p (outputs + 5 + 4 max |z|) u, <= 1
  *     dx = W^T dy           e(dx) = |W|^T e(dy) + gamma(out) |W|^T (|dy| + e(dy))
- *     dW = sum dy a         e(dW) = sum (e(dy) (|a| + e(a)) + |dy| e(a)) + gamma(n) sum |dy| |a|
+ *     dW = sum dy a         e(dW) = sum (e(dy) (|a| + e(a)) + |dy| e(a))
+ *                                   + gamma(n) sum (|dy| + e(dy)) (|a| + e(a))
  *
  * It holds for any order of addition, with or without fused multiply-add. Two float computations of
  * one gradient differ by at most twice the bound.
@@ -28,7 +29,7 @@ struct bound {
     double *e[MODEL_LAYERS_MOST + 1];   // (widths[l]): bounds on the errors of reference.a[l]
     double *d[MODEL_LAYERS_MOST + 1];   // (widths[l]): gradients with respect to a layer's output
     double *e_d[MODEL_LAYERS_MOST + 1]; // (widths[l]): bounds on their errors
-    double *size;                       // (count): sum of |dy| |a|
+    double *size;                       // (count): sum of (|dy| + e(dy)) (|a| + e(a))
     double *bound;                      // (count): the result
 };
 

@@ -2,9 +2,8 @@
  * loss: how wrong an output is, and the gradient that says which way is better.
  *
  *     cross-entropy    p = softmax(z)
- *                      loss = -log p[label]                  dz = p - onehot(label)
- *     squared error    loss = mean over outputs of (y - t)^2
- *                                                            dy = 2 (y - t) / outputs
+ *                      loss = -log p[label]                 dz = p - onehot(label)
+ *     squared error    loss = mean of (y - t)^2             dy = 2 (y - t) / outputs
  *
  * Each sample's gradient is multiplied by `weight` before anything is summed. With weight = 1 /
  * (samples of the update, over all ranks and micro-batches) the sum of all gradients is the

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Tensor indices: without biases fc1.weight, fc2.weight, ...; with them a bias after each weight.
- */
+/* Tensor indices: without biases fc1.weight, fc2.weight, ...; with them a bias after each
+ * weight. */
 static size_t weight_of(const struct model *model, size_t layer)
 {
     return model->bias ? 2 * layer : layer;

@@ -1,5 +1,5 @@
-/* norm: the length of a gradient, with bits that do not depend on how it was cut. See the header.
- */
+/* norm: the length of a gradient, with bits that do not depend on how it was cut. See the
+ * header. */
 #include "lesson01_single/norm.h"
 
 #include <math.h>

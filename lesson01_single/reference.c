@@ -51,8 +51,8 @@ void reference_load(struct reference *reference, const float *param)
         reference->param[i] = (double)param[i];
 }
 
-/* y = W x + b, and the ReLU but for the last layer. w (out, in), then b (out) if there are biases.
- */
+/* y = W x + b, and the ReLU but for the last layer. w (out, in), then b (out) if there are
+ * biases. */
 static void forward_layer(struct reference *reference, size_t layer, const double *w)
 {
     const struct model *model = reference->model;

@@ -87,8 +87,8 @@ static void release(struct run *run)
     dataset_release(&run->test);
 }
 
-/* Output that never arrived is a failure, be it all of --help: a full disk must not look like success.
- */
+/* Output that never arrived is a failure, be it all of --help: a full disk must not look like
+ * success. */
 static enum exit_code check_output(const struct run *run, enum exit_code code)
 {
     errno = 0;

@@ -53,8 +53,8 @@ static void copy_row(float *to, const float *from, size_t row, size_t index, siz
     memcpy(to + row * width, from + index * width, width * sizeof *to);
 }
 
-/* Copies sample `index` to where row `row` of the micro-batch at hand is read, its input into a[0].
- */
+/* Copies sample `index` to where row `row` of the micro-batch at hand is read, its input into
+ * a[0]. */
 static void gather(struct trainer *trainer, const struct dataset *dataset, size_t row, size_t index)
 {
     copy_row(trainer->activations.a[0], dataset->features, row, index, dataset->width);

@@ -1,4 +1,5 @@
-/* address: an IP address and a port: as the system keeps it, as the wire carries it, as people read it. */
+/* address: an IP address and a port: as the system keeps it, as the wire carries it, as people read
+ * it. */
 #ifndef LESSON02_ADDRESS_H
 #define LESSON02_ADDRESS_H
 

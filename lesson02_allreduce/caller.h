@@ -1,9 +1,10 @@
 /*
  * caller: one connection to a rank that listens: connect, say hello, and hear the answer.
  *
- *     RESTING -> CONNECTING -> CONNECTED -> SPEAKING -> ANSWERED     (a link expects no answer:
- *        ^-- CLOSING <-- FAILED <-'------------'                      it is done when it has
- * spoken)
+ *     RESTING -> CONNECTING -> CONNECTED -> SPEAKING -> ANSWERED
+ *        ^-- CLOSING <-- FAILED <-'------------'
+ *
+ * A link expects no answer: it is done when it has spoken.
  *
  * Callbacks only record; whoever owns the caller runs the loop and looks at the state.
  */

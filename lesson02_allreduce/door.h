@@ -78,8 +78,8 @@ int door_take_socket(struct guest *guest);
 /* Hangs up; `why` goes to the log, NULL for silence. */
 void door_dismiss(struct guest *guest, const char *why);
 
-/* Hangs up on all and stops listening. The loop must run until all is closed before door_release.
- */
+/* Hangs up on all and stops listening. The loop must run until all is closed before
+ * door_release. */
 void door_close(struct door *door);
 void door_release(struct door *door);
 

@@ -73,8 +73,8 @@ static bool take_header(struct comm *comm)
     return comm->incoming.header_seen;
 }
 
-/* Puts staged bytes into place; of a sum, whole elements only: the rest waits for its other half.
- */
+/* Puts staged bytes into place; of a sum, whole elements only: the rest waits for its other
+ * half. */
 static void take_payload(struct comm *comm)
 {
     struct incoming *incoming = &comm->incoming;

@@ -2,7 +2,7 @@
  * meeting: a rendezvous while it lasts: what its two phases, and its two roles, share.
  *
  *     rendezvous.c  the phases: join, link, and tidying up
- *     join.c        joining, as rank 0 that is called and as a rank that calls
+ *     join_*.c      joining, as rank 0 that is called and as a rank that calls
  *     meeting.c     time: turns of the loop, the clock, progress lines
  */
 #ifndef LESSON02_MEETING_H

@@ -25,8 +25,8 @@ int ring_reduce_scatter(struct comm *comm, void *data, size_t count, enum comm_t
 int ring_all_gather(struct comm *comm, void *data, size_t count, enum comm_type type);
 
 /* out (count) = the sum over ranks of in (count), the same bits on every rank. in == out is in
- * place; otherwise `in` is left as it was, and arrays that overlap in part are refused (-EINVAL).
- */
+ * place; otherwise `in` is left as it was, and arrays that overlap in part are refused
+ * (-EINVAL). */
 int ring_allreduce(struct comm *comm, const void *in, void *out, size_t count, enum comm_type type);
 
 /* Rank `root`'s data (count) on every rank. */

@@ -1,5 +1,5 @@
-/* sum: adds elements that came as bytes to elements in memory: the arithmetic of every reduction.
- */
+/* sum: adds elements that came as bytes to elements in memory: the arithmetic of every
+ * reduction. */
 #ifndef LESSON02_SUM_H
 #define LESSON02_SUM_H
 

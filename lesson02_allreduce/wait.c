@@ -2,13 +2,13 @@
  * wait: runs the loop until a step is done, or never will be.
  *
  * First it only looks, a bounded number of times and for a bounded time, giving the processor away
- * in between: with ranks on one machine the bytes are mostly a few microseconds off. Then it blocks,
- * with a deadline. The deadline is one of silence: a slow neighbour is waited for as long as bytes
- * keep moving.
+ * in between: with ranks on one machine the bytes are mostly a few microseconds off. Then it
+ * blocks, with a deadline. The deadline is one of silence: a slow neighbour is waited for as long
+ * as bytes keep moving.
  *
  * When one rank of a ring stops, all others wait, each for its left neighbour, and only one of them
- * for the right culprit. So each tells its right neighbour, at half time, that it waits itself; whoever
- * was told so is patient for a second more, and hears the news from the rank that was not.
+ * for the right culprit. So each tells its right neighbour, at half time, that it waits itself;
+ * whoever was told so is patient for a second more, and hears the news from the rank that was not.
  *
  * Before it believes the worst, a neighbour's closing or the clock, it looks once more: the news
  * that explains it may be there already.
@@ -50,8 +50,8 @@ static void on_timer(uv_timer_t *timer)
     comm->time_is_up = true;
 }
 
-/* Repeats: a timer that is due at once is run before UV_RUN_ONCE polls, and were it the last one, the
- * poll would have no end. */
+/* Repeats: a timer that is due at once is run before UV_RUN_ONCE polls, and were it the last one,
+ * the poll would have no end. */
 static void arm(struct comm *comm, double seconds)
 {
     static const uint64_t again_milliseconds = 1;

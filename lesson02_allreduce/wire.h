@@ -4,10 +4,11 @@
  * Three messages. A hello opens every connection; a reply answers a hello that asked to join;
  * frames follow on the links of the ring. All fields are unsigned, fixed in size, little-endian:
  *
- *     hello  | magic 4 | version 2 | purpose 2 | token 16 | rank 4 | world 4 | fingerprint 8 | port
- * 2 | 0 2 | reply  | magic 4 | version 2 | answer 2 | length 4 |  then addresses of 20 bytes, or a
- * text frame  | magic 4 | kind 1 | operation 1 | type 1 | 0 1 | tag 4 | step 4 | sequence 8 | count
- * 8 | | length 8 |  then length bytes
+ *     hello  | magic 4 | version 2 | purpose 2 | token 16 |
+ *            | rank 4 | world 4 | fingerprint 8 | port 2 | 0 2 |
+ *     reply  | magic 4 | version 2 | answer 2 | length 4 |  then addresses of 20 bytes, or a text
+ *     frame  | magic 4 | kind 1 | operation 1 | type 1 | 0 1 | tag 4 | step 4 |
+ *            | sequence 8 | count 8 | length 8 |  then length bytes
  *
  * Decoding believes nothing: it checks every field, and returns -EPROTO for what we did not write.
  */

@@ -7,8 +7,9 @@
  *
  * A bucket's chunks are not the whole gradient's chunks: an element may be owned by another rank,
  * and its ring may start elsewhere. Two ranks' numbers have one sum all the same, a + b = b + a, so
- * with 1 or 2 ranks the second line is bit for bit too. With W ranks each order is within gamma(W -
- * 1) sum |g_r| of the true sum (Higham, 2nd ed., section 4.2), two of them within twice that.
+ * with 1 or 2 ranks the second line is bit for bit too. With W ranks each order is within
+ * gamma(W - 1) sum |g_r| of the true sum (Higham, 2nd ed., section 4.2; gamma as in bound.h), two
+ * of them within twice that.
  */
 #ifndef LESSON03_AGAINST_RING_H
 #define LESSON03_AGAINST_RING_H

@@ -78,8 +78,8 @@ void ddp_begin(struct ddp *ddp)
     worker_reset(&ddp->worker);
 }
 
-/* Some bucket never filled. The last tensor that is not ready is the first that should have been.
- */
+/* Some bucket never filled. The last tensor that is not ready is the first that should have
+ * been. */
 static int name_missing(const struct ddp *ddp, struct fail *fail)
 {
     size_t tensor = ddp->model->tensor_count - 1;

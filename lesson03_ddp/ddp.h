@@ -6,9 +6,9 @@
  * order. In an accumulation window only the last micro-batch announces: one reduction per bucket
  * per update.
  *
- *     ddp_begin(&ddp);                             nothing is ready
+ *     ddp_begin(ddp);                              nothing is ready
  *     trainer_gradient(&run->trainer, &step);      buckets leave as they fill
- *     ddp_wait(&ddp);                              all have come back, reduced
+ *     ddp_wait(ddp, &run->fail);                   all have come back, reduced
  *
  * Between ddp_wait and ddp_begin the communicator may be used for other calls.
  */
@@ -36,8 +36,8 @@ struct ddp {
     size_t begun_at_end;                // buckets already under way when backward ended
 };
 
-/* Plans the buckets of the run's gradient, as its options say, and starts the thread. From ddp_begin to
- * ddp_wait nobody else may use comm. 0, or an error that run->fail tells. */
+/* Plans the buckets of the run's gradient, as its options say, and starts the thread. From
+ * ddp_begin to ddp_wait nobody else may use comm. 0, or an error that run->fail tells. */
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm);
 
 /* The same with a slab and a reduction of the caller's: ddp->grad and ddp->reduce are set. */

@@ -9,8 +9,8 @@
  *     owned optimizer state    =   those chunks of lesson 3's state            bit for bit
  *     parameters               =   lesson 3's parameters                       bit for bit
  *
- * Exact, because rank r ends lesson 2's reduce-scatter with the very bits its all-gather would have sent
- * round, and every element is updated by itself.
+ * Exact, because rank r ends lesson 2's reduce-scatter with the very bits its all-gather would have
+ * sent round, and every element is updated by itself.
  */
 #ifndef LESSON04_AGAINST_DDP_H
 #define LESSON04_AGAINST_DDP_H
@@ -29,13 +29,13 @@ struct against_ddp {
     size_t count;
 };
 
-/* Takes no memory when nothing is to be verified. After run_start and zero1_init: a resumed state is
- * gathered. 0, or an error that run->fail tells. */
+/* Takes no memory when nothing is to be verified. After run_start and zero1_init: a resumed state
+ * is gathered. 0, or an error that run->fail tells. */
 int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 *zero);
 void against_ddp_release(struct against_ddp *against); // accepts a zeroed struct
 
-/* After the reduce-scatter, before the update. 0; the communicator's error; or, on every rank alike, an
- * error when a comparison failed on any. */
+/* After the reduce-scatter, before the update. 0; the communicator's error; or, on every rank
+ * alike, an error when a comparison failed on any. */
 int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero1 *zero,
                          const struct step *step);
 

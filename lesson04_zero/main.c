@@ -1,9 +1,9 @@
 /*
  * Lesson 4: the same sum, cut in half around the optimizer.
  *
- * After the reduce-scatter each rank holds the sum of what it owns, updates that, and the all-gather
- * brings everybody's new parameters. Each rank keeps its share of the optimizer's state and no more. In
- * the first steps gradient, state and parameters are held against lesson 3.
+ * After the reduce-scatter each rank holds the sum of what it owns, updates that, and the
+ * all-gather brings everybody's new parameters. Each rank keeps its share of the optimizer's state
+ * and no more. In the first steps gradient, state and parameters are held against lesson 3.
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/meet.h"

@@ -36,8 +36,8 @@ static void write_mutant(const struct folder *folder, const struct mutant *mutan
     free(source);
 }
 
-/* With the compiler and the flags of the build, which stand in a file of it; only faster. The mutant
- * comes before the library, so its twin there is not taken. */
+/* With the compiler and the flags of the build, which stand in a file of it; only faster. The
+ * mutant comes before the library, so its twin there is not taken. */
 static void build(const struct folder *folder, const struct mutant *mutant)
 {
     static const char *const rooms[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",

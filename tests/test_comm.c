@@ -1,5 +1,5 @@
-/* The communicator when things go wrong: disagreement, death, departure, silence; and a clean end.
- */
+/* The communicator when things go wrong: disagreement, death, departure, silence; and a clean
+ * end. */
 #include "common/clock.h"
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
@@ -152,8 +152,8 @@ START_TEST(every_survivor_of_a_kill_names_the_killed_rank)
 }
 END_TEST
 
-/* A rank is busy elsewhere when its neighbour dies: it is told as soon as it listens, and the others
- * do not wait for it to be told themselves. */
+/* A rank is busy elsewhere when its neighbour dies: it is told as soon as it listens, and the
+ * others do not wait for it to be told themselves. */
 static int busy_body(struct ranks_self *self)
 {
     int busy = *(int *)self->context;

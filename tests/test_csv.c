@@ -1,5 +1,5 @@
-/* A CSV file is read the same wherever it was written, and what is wrong is named with its place.
- */
+/* A CSV file is read the same wherever it was written, and what is wrong is named with its
+ * place. */
 #include "common/csv.h"
 #include "common/decimal.h"
 #include "common/digits.h"

@@ -167,8 +167,8 @@ START_TEST(backward_gives_the_hand_worked_gradients_in_reverse_order)
 }
 END_TEST
 
-/* Widths 2 -> 3 -> 2 -> 3 -> 1, all weights 1: a = 1, 2, 6, 12, 36 and d = 6, 3, 1, 1 down to up.
- */
+/* Widths 2 -> 3 -> 2 -> 3 -> 1, all weights 1: a = 1, 2, 6, 12, 36 and d = 6, 3, 1, 1 down to
+ * up. */
 START_TEST(backward_walks_down_a_deep_model)
 {
     static const size_t widths[5] = {2, 3, 2, 3, 1};

@@ -1,8 +1,8 @@
 /*
  * Every mistake the lessons' proofs are for, made once: each proof must find its own.
  *
- * What a lesson shares with its replay, such as the weight of a sample, the replay cannot see: there
- * the lesson below must find it, and at the foot of the stairs the slope of the loss does.
+ * What a lesson shares with its replay, such as the weight of a sample, the replay cannot see:
+ * there the lesson below must find it, and at the foot of the stairs the slope of the loss does.
  */
 #include "tests/mutants.h"
 #include "tests/suites.h"

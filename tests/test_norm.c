@@ -29,8 +29,8 @@ static void fill(float *x, size_t count, struct spread spread, uint32_t sub)
     }
 }
 
-/* As `parts` ranks would: each its own sums, then the sums are added, from the last to the first.
- */
+/* As `parts` ranks would: each its own sums, then the sums are added, from the last to the
+ * first. */
 static double norm_in_parts(const float *x, size_t count, size_t parts, uint32_t sub)
 {
     struct rng rng = {.seed = 4, .stream = RNG_TEST, .sub = sub};

@@ -1,5 +1,5 @@
-/* The replay adds in the order that ring.h promises: checked by hand, and by a sum that shows it.
- */
+/* The replay adds in the order that ring.h promises: checked by hand, and by a sum that shows
+ * it. */
 #include "lesson02_allreduce/replay.h"
 #include "tests/suites.h"
 

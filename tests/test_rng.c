@@ -5,8 +5,8 @@
 #include <check.h>
 #include <string.h>
 
-/* The known answers distributed with the authors' Random123 library (kat_vectors, philox4x32 10).
- */
+/* The known answers distributed with the authors' Random123 library (kat_vectors, philox4x32
+ * 10). */
 static const struct {
     uint32_t counter[4], key[2], expected[4];
 } answers[] = {

@@ -75,7 +75,8 @@ START_TEST(both_micro_batches_are_reduced_once)
 }
 END_TEST
 
-/* (6, 0) on one rank and (0, 8) on the other: the mean (3, 4) is clipped, not what it is made of. */
+/* (6, 0) on one rank and (0, 8) on the other: the mean (3, 4) is clipped, not what it is made
+ * of. */
 START_TEST(the_mean_is_clipped)
 {
     static const double param[2] = {-0.6, -0.8};
@@ -302,7 +303,8 @@ START_TEST(an_update_that_diverges_is_not_saved_nor_called_a_success)
 }
 END_TEST
 
-/* With outputs in the millions exp() of their uncertainty overflows; the proof must still be one. */
+/* With outputs in the millions exp() of their uncertainty overflows; the proof must still be
+ * one. */
 START_TEST(a_run_that_diverges_is_still_verified)
 {
     struct folder folder;

@@ -45,8 +45,8 @@ static size_t slurp(const char *path, char *bytes, size_t room)
     return size;
 }
 
-/* One tensor "w" of `count` elements with the values 0, 1, 2, ...; what begin to commit returned.
- */
+/* One tensor "w" of `count` elements with the values 0, 1, 2, ...; what begin to commit
+ * returned. */
 static int write_ramp(const char *path, size_t count, struct fail *fail)
 {
     struct tensorfile_writer *writer = tensorfile_new();
