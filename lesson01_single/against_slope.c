@@ -86,33 +86,40 @@ static void check_element(struct against_slope *against, const struct slope *slo
     compare_bounded(&against->compare, &against->found[i], &against->expected[i], &bound, 1);
 }
 
+/* Of each tensor; small ones have fewer. */
 static size_t elements_for(const struct model *model, const struct step *step)
 {
     double one = (double)model->count * (double)step->samples.count * LOSSES_PER_ELEMENT;
-    size_t affordable = (size_t)(WORK / one), least = 2 * model->tensor_count;
+    size_t affordable = (size_t)(WORK / one) / model->tensor_count, least = 2;
+    size_t most = AGAINST_SLOPE_MOST / model->tensor_count;
     size_t elements = affordable > least ? affordable : least;
-    return elements < AGAINST_SLOPE_MOST ? elements : AGAINST_SLOPE_MOST;
+    return elements < most ? elements : most;
+}
+
+/* Cuts a tensor into parts and draws an element of each: all are different, and spread. */
+static void check_tensor(struct against_slope *against, struct slope *slope, struct slice tensor,
+                         size_t elements)
+{
+    struct rng rng = {.seed = slope->step->index, .stream = RNG_SLOPE};
+    size_t parts = elements < tensor.count ? elements : tensor.count;
+    for (size_t i = 0; i < parts; i++) {
+        struct slice part = slice_of(tensor.count, parts, i);
+        size_t first = tensor.begin + part.begin;
+        slope->element = first + rng_bits(&rng, first) % part.count;
+        check_element(against, slope);
+    }
 }
 
 void against_slope_compare(struct against_slope *against, struct trainer *trainer,
                            const struct step *step)
 {
     const struct model *model = trainer->model;
-    struct rng rng = {.seed = step->index, .stream = RNG_SLOPE};
-    size_t elements = elements_for(model, step);
+    struct slope slope = {.reference = &against->bound.reference, .trainer = trainer, .step = step};
     against->compare = (struct compare){0};
     against->kinks = 0;
     bound_step(&against->bound, trainer, step);
-    for (size_t i = 0; i < elements; i++) {
-        const struct tensor *tensor = &model->tensors[i % model->tensor_count];
-        struct slope slope = {
-            .reference = &against->bound.reference,
-            .trainer = trainer,
-            .step = step,
-            .element = tensor->slice.begin + rng_bits(&rng, i) % tensor->slice.count,
-        };
-        check_element(against, &slope);
-    }
+    for (size_t i = 0; i < model->tensor_count; i++)
+        check_tensor(against, &slope, model->tensors[i].slice, elements_for(model, step));
 }
 
 /* The elements compared are no whole: chunks are not looked for in them. */
@@ -141,10 +148,14 @@ static void say_where(const struct against_slope *against, struct run *run)
 
 int against_slope_gradient(struct against_slope *against, struct run *run, const struct step *step)
 {
+    char what[96];
     against_slope_compare(against, &run->trainer, step);
+    int width = snprintf(what, sizeof what, "gradient ~ slope of the loss, by central differences");
+    if (against->kinks > 0)
+        snprintf(what + width, sizeof what - (size_t)width, " (%zu at a kink left out)",
+                 against->kinks);
     progress_clear(&run->progress);
-    if (!proof_bounded(&run->proof, step->index,
-                       "gradient ~ slope of the loss, by central differences", &against->compare))
+    if (!proof_bounded(&run->proof, step->index, what, &against->compare))
         say_where(against, run);
     return run_judge(run, step);
 }

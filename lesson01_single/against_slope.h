@@ -6,7 +6,7 @@
  * L is the step's mean loss, computed in double by the reference, which has no backward to be wrong
  * together with. The slope's own error is estimated, not assumed: |slope(h) - slope(2h)| for the
  * terms left out, and the rounding of L over h. Where the two sides of a ReLU's kink would be
- * compared, the element is passed over and another is taken.
+ * compared, the element is left out, and the line says so.
  */
 #ifndef LESSON01_AGAINST_SLOPE_H
 #define LESSON01_AGAINST_SLOPE_H
@@ -21,7 +21,7 @@ enum { AGAINST_SLOPE_MOST = 2 * MODEL_TENSORS_MOST }; // elements compared at on
 struct against_slope {
     struct bound bound;
     struct compare compare;
-    size_t kinks;                       // elements passed over
+    size_t kinks;                       // elements left out
     size_t element[AGAINST_SLOPE_MOST]; // (compare.count): which, of the slab
     float found[AGAINST_SLOPE_MOST], expected[AGAINST_SLOPE_MOST]; // (compare.count)
 };

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* out (count) = the ring's sum of shards[0 .. world-1], each (count). out is none of them. */
-void replay_ring_allreduce(const float *const *shards, size_t world, size_t count, float *out);
+/* out (count) = the ring's sum of shares[0 .. world-1], each (count). out is none of them. */
+void replay_ring_allreduce(const float *const *shares, size_t world, size_t count, float *out);
 
 #endif

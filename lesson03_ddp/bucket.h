@@ -11,7 +11,7 @@
  *     bucket      |     1      |               0                  |
  *
  * Neighbouring tensors lie side by side, so a bucket is a slice of the slab: nothing is copied into
- * it. Li et al., "PyTorch Distributed", VLDB 2020, section 3.2.3.
+ * it. Li et al., "PyTorch Distributed", VLDB 2020, section 3.2.2.
  */
 #ifndef LESSON03_BUCKET_H
 #define LESSON03_BUCKET_H
