@@ -12,6 +12,7 @@ Suite *progress_suite(void);
 Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *launch_cause_suite(void);
+Suite *install_suite(void);
 Suite *launch_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
@@ -58,6 +59,7 @@ static const struct suite_entry suites[] = {
     {"proof", proof_suite},
     {"environment", environment_suite},
     {"launch_cause", launch_cause_suite},
+    {"install", install_suite},
     {"launch", launch_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
