@@ -1,8 +1,7 @@
-/* run: what stands around the step, from the first to the last. See the header. */
+/* run: what stands around the step, before its numbers are kept. See the header. */
 #include "lesson01_single/run.h"
 #include "common/clock.h"
 #include "lesson01_single/checkpoint.h"
-#include "lesson01_single/dump.h"
 #include "lesson01_single/norm.h"
 #include "lesson01_single/schedule.h"
 
@@ -20,19 +19,6 @@ static bool first_rank(const struct run *run)
 static bool speaks(const struct run *run)
 {
     return first_rank(run) && !run->options.quiet;
-}
-
-static struct checkpoint checkpoint_of(struct run *run)
-{
-    return (struct checkpoint){
-        .options = &run->options,
-        .sampler = &run->sampler,
-        .optimizer = &run->optimizer,
-        .param = run->param,
-        .writes = first_rank(run),
-        .gather = run->gather_state,
-        .context = run->state_context,
-    };
 }
 
 static void introduce(const struct run *run)
@@ -55,7 +41,7 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
         optimizer_init(&run->optimizer, options, &run->model, owned, owned_count, &run->memory);
     if (error)
         return fail_set(&run->fail, error, "no memory for the optimizer's state");
-    struct checkpoint checkpoint = checkpoint_of(run);
+    struct checkpoint checkpoint = run_checkpoint(run);
     if (options->resume)
         error = checkpoint_load(&checkpoint, &run->fail);
     if (!error && run->optimizer.updates >= run->updates) {
@@ -88,7 +74,7 @@ bool run_next(struct run *run, struct step *step)
     return true;
 }
 
-static int share(struct run *run, const double *mine, size_t count, double *all)
+int run_share(struct run *run, const double *mine, size_t count, double *all)
 {
     if (run->gather)
         return run->gather(run->context, mine, count, all, &run->fail);
@@ -112,7 +98,7 @@ int run_loss(struct run *run, const struct step *step)
 {
     run->exposed_seconds = clock_seconds() - run->step_seconds - run->trainer.seconds;
     double all[WORLD_MOST], loss = 0;
-    int error = share(run, &run->trainer.loss, 1, all);
+    int error = run_share(run, &run->trainer.loss, 1, all);
     for (int rank = 0; rank < run->environment.world && !error; rank++) {
         if (!isfinite(all[rank]))
             return refuse_loss(run, step, rank, all[rank]);
@@ -145,168 +131,25 @@ int run_rate(struct run *run, const struct step *step, double norm, struct rate 
     return 0;
 }
 
-static int record_metrics(struct run *run, const struct step *step, double seconds)
-{
-    size_t mine = run->trainer.samples;
-    bool overlaps = run->comm_seconds > 0;
-    struct metrics_step line = {
-        .step = step->index,
-        .epoch = step->epoch,
-        .lr = run->lr,
-        .loss = run->loss,
-        .loss_local = mine > 0 ? run->trainer.loss / (double)mine : NAN,
-        .samples = step->samples.count,
-        .grad_norm = run->norm,
-        .seconds = seconds,
-        .compute_seconds = run->trainer.seconds,
-        .comm_seconds = overlaps ? run->comm_seconds : run->exposed_seconds,
-        .exposed_seconds = run->exposed_seconds,
-        .bytes_sent = run->bytes_sent - run->bytes_recorded,
-    };
-    run->bytes_recorded = run->bytes_sent;
-    return metrics_step(&run->metrics, &line, &run->fail);
-}
-
-static void record_progress(struct run *run, const struct step *step)
-{
-    struct progress_step line = {
-        .done = step->index + 1,
-        .epoch = step->epoch,
-        .loss = run->loss,
-        .lr = run->lr,
-        .samples = step->samples.count,
-        .now_seconds = clock_seconds(),
-    };
-    progress_step(&run->progress, &line);
-}
-
-/* Every rank has the same parameters, so all stop here alike. */
-static int refuse_update(struct run *run, const char *what, double value)
-{
-    return fail_set(&run->fail, -ERANGE,
-                    "step %zu: after its update %s is %f: the run has diverged; try a smaller "
-                    "--lr, or --clip 1",
-                    run->optimizer.updates - 1, what, value);
-}
-
-/* Each rank evaluates its slice of the test set; every sample is counted once. */
-static int evaluate(struct run *run)
-{
-    size_t world = (size_t)run->environment.world, rank = (size_t)run->environment.rank;
-    struct totals mine =
-        trainer_evaluate(&run->trainer, &run->test, slice_of(run->test.count, world, rank));
-    double numbers[2] = {mine.loss, (double)mine.correct}, all[2 * WORLD_MOST];
-    double loss = 0, correct = 0;
-    int error = share(run, numbers, 2, all);
-    for (size_t i = 0; i < world && !error; i++) {
-        loss += all[2 * i];
-        correct += all[2 * i + 1];
-    }
-    if (error || run->test.count == 0)
-        return error; // test_loss and accuracy stay NaN, which is said as "no test samples"
-    run->test_loss = loss / (double)run->test.count;
-    run->accuracy = run->test.labels ? correct / (double)run->test.count : NAN;
-    return isfinite(run->test_loss) ? 0 : refuse_update(run, "the test loss", run->test_loss);
-}
-
-static int record_epoch(struct run *run, const struct step *step)
-{
-    double speed = (double)run->timed_samples / run->timed_seconds; // NaN: all were verified
-    double train_loss = run->epoch_loss / (double)run->epoch_samples;
-    int error = evaluate(run);
-    if (error)
-        return error;
-    struct progress_epoch line = {
-        .epoch = step->epoch,
-        .loss = train_loss,
-        .test_loss = run->test_loss,
-        .test_accuracy = run->accuracy,
-        .lr = run->lr,
-        .samples_per_second = speed,
-    };
-    progress_epoch(&run->progress, &line);
-    struct metrics_epoch record = {
-        .epoch = step->epoch,
-        .step = step->index + 1,
-        .train_loss = train_loss,
-        .test_loss = run->test_loss,
-        .test_accuracy = run->accuracy,
-        .samples_per_second = speed,
-    };
-    run->train_loss = train_loss;
-    run->epoch_loss = run->timed_seconds = 0;
-    run->epoch_samples = run->timed_samples = 0;
-    return metrics_epoch(&run->metrics, &record, &run->fail);
-}
-
-static int record_dump(struct run *run, const struct step *step)
-{
-    if (!run->options.dump || step->index >= run->options.dump_steps)
-        return 0;
-    struct dump dump = {
-        .options = &run->options,
-        .rank = run->environment.rank,
-        .world = run->environment.world,
-        .param = run->param,
-        .grad = run->grad,
-        .optimizer = &run->optimizer,
-    };
-    struct dump_loss loss = {.mean = run->loss, .samples = step->samples.count};
-    return dump_step(&dump, step->index, &loss, &run->fail);
-}
-
-static int record_checkpoint(struct run *run)
-{
-    size_t updates = run->optimizer.updates, every = run->options.save_every;
-    bool due = updates == run->updates || (every > 0 && updates % every == 0);
-    if (!run->options.save || !due)
-        return 0;
-    for (size_t i = 0; i < run->model.count; i++) // the good one of before is worth more
-        if (!isfinite(run->param[i]))
-            return refuse_update(run, "a parameter", (double)run->param[i]);
-    struct checkpoint checkpoint = checkpoint_of(run);
-    return checkpoint_save(&checkpoint, &run->fail);
-}
-
 bool run_verifies(const struct run *run, const struct step *step)
 {
     size_t first = run->verified_from;
     return step->index >= first && step->index - first < run->options.verify;
 }
 
-int run_record(struct run *run, const struct step *step)
-{
-    double seconds = clock_seconds() - run->step_seconds;
-    bool last = step->index + 1 == run->updates;
-    run->training_seconds += seconds;
-    if (!run_verifies(run, step)) {
-        run->timed_seconds += seconds;
-        run->timed_samples += step->samples.count;
-    }
-    run->samples += step->samples.count;
-    run->epoch_samples += step->samples.count;
-    run->epoch_loss += run->loss * (double)step->samples.count;
-    record_progress(run, step);
-    int error = record_metrics(run, step, seconds);
-    if (!error)
-        error = record_dump(run, step);
-    if (!error)
-        error = record_checkpoint(run); // before the evaluation: a kill there loses nothing
-    if (!error && (step->last_of_epoch || last))
-        error = record_epoch(run, step);
-    return error;
-}
-
+/* The verdict may travel over the very ring that is being judged: what arrives and is no 0 counts as a
+ * failure, and so does what this rank has seen itself. */
 int run_judge(struct run *run, const struct step *step)
 {
     double mine = (double)run->proof.failed, all[WORLD_MOST];
-    int error = share(run, &mine, 1, all);
+    if (mine > 0)
+        run->exit_code = EXIT_NOT_EQUAL;
+    int error = run_share(run, &mine, 1, all);
     for (int rank = 0; rank < run->environment.world && !error; rank++)
-        if (all[rank] > 0) {
+        if (all[rank] != 0 || mine > 0) {
             run->exit_code = EXIT_NOT_EQUAL;
-            error = fail_set(&run->fail, -ECANCELED,
-                             "verification failed at step %zu: %.0f comparisons on rank %d",
-                             step->index, all[rank], rank);
+            error = fail_set(&run->fail, -ECANCELED, "verification failed at step %zu on rank %d",
+                             step->index, mine > 0 ? run->environment.rank : rank);
         }
     return error;
 }

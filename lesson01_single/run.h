@@ -23,6 +23,7 @@
 #include "common/options.h"
 #include "common/progress.h"
 #include "common/proof.h"
+#include "lesson01_single/checkpoint.h"
 #include "lesson01_single/optimizer.h"
 #include "lesson01_single/trainer.h"
 
@@ -82,6 +83,12 @@ bool run_wants_norm(const struct run *run);
 int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate);
 int run_record(struct run *run, const struct step *step);
 int run_close(struct run *run);
+
+/* all (world * count) = every rank's mine (count), in rank order, in any lesson. 0 or an error. */
+int run_share(struct run *run, const double *mine, size_t count, double *all);
+
+/* What a checkpoint of this run is made of. */
+struct checkpoint run_checkpoint(struct run *run);
 
 /* Is this one of the steps to verify? */
 bool run_verifies(const struct run *run, const struct step *step);

@@ -1,0 +1,166 @@
+/* run_record: what is kept of a step: metrics, progress, dumps, checkpoints, evaluation. */
+#include "common/clock.h"
+#include "lesson01_single/dump.h"
+#include "lesson01_single/run.h"
+
+#include <errno.h>
+#include <math.h>
+
+struct checkpoint run_checkpoint(struct run *run)
+{
+    return (struct checkpoint){
+        .options = &run->options,
+        .sampler = &run->sampler,
+        .optimizer = &run->optimizer,
+        .param = run->param,
+        .writes = run->environment.rank == 0,
+        .gather = run->gather_state,
+        .context = run->state_context,
+    };
+}
+
+static int record_metrics(struct run *run, const struct step *step, double seconds)
+{
+    size_t mine = run->trainer.samples;
+    bool overlaps = run->comm_seconds > 0;
+    struct metrics_step line = {
+        .step = step->index,
+        .epoch = step->epoch,
+        .lr = run->lr,
+        .loss = run->loss,
+        .loss_local = mine > 0 ? run->trainer.loss / (double)mine : NAN,
+        .samples = step->samples.count,
+        .grad_norm = run->norm,
+        .seconds = seconds,
+        .compute_seconds = run->trainer.seconds,
+        .comm_seconds = overlaps ? run->comm_seconds : run->exposed_seconds,
+        .exposed_seconds = run->exposed_seconds,
+        .bytes_sent = run->bytes_sent - run->bytes_recorded,
+    };
+    run->bytes_recorded = run->bytes_sent;
+    return metrics_step(&run->metrics, &line, &run->fail);
+}
+
+static void record_progress(struct run *run, const struct step *step)
+{
+    struct progress_step line = {
+        .done = step->index + 1,
+        .epoch = step->epoch,
+        .loss = run->loss,
+        .lr = run->lr,
+        .samples = step->samples.count,
+        .now_seconds = clock_seconds(),
+    };
+    progress_step(&run->progress, &line);
+}
+
+/* Every rank has the same parameters, so all stop here alike. */
+static int refuse_update(struct run *run, const char *what, double value)
+{
+    return fail_set(&run->fail, -ERANGE,
+                    "step %zu: after its update %s is %f: the run has diverged; try a smaller "
+                    "--lr, or --clip 1",
+                    run->optimizer.updates - 1, what, value);
+}
+
+/* Each rank evaluates its slice of the test set; every sample is counted once. */
+static int evaluate(struct run *run)
+{
+    size_t world = (size_t)run->environment.world, rank = (size_t)run->environment.rank;
+    struct totals mine =
+        trainer_evaluate(&run->trainer, &run->test, slice_of(run->test.count, world, rank));
+    double numbers[2] = {mine.loss, (double)mine.correct}, all[2 * ENVIRONMENT_WORLD_MOST];
+    double loss = 0, correct = 0;
+    int error = run_share(run, numbers, 2, all);
+    for (size_t i = 0; i < world && !error; i++) {
+        loss += all[2 * i];
+        correct += all[2 * i + 1];
+    }
+    if (error || run->test.count == 0)
+        return error; // test_loss and accuracy stay NaN, which is said as "no test samples"
+    run->test_loss = loss / (double)run->test.count;
+    run->accuracy = run->test.labels ? correct / (double)run->test.count : NAN;
+    return isfinite(run->test_loss) ? 0 : refuse_update(run, "the test loss", run->test_loss);
+}
+
+static int record_epoch(struct run *run, const struct step *step)
+{
+    double speed = (double)run->timed_samples / run->timed_seconds; // NaN: all were verified
+    double train_loss = run->epoch_loss / (double)run->epoch_samples;
+    int error = evaluate(run);
+    if (error)
+        return error;
+    struct progress_epoch line = {
+        .epoch = step->epoch,
+        .loss = train_loss,
+        .test_loss = run->test_loss,
+        .test_accuracy = run->accuracy,
+        .lr = run->lr,
+        .samples_per_second = speed,
+    };
+    progress_epoch(&run->progress, &line);
+    struct metrics_epoch record = {
+        .epoch = step->epoch,
+        .step = step->index + 1,
+        .train_loss = train_loss,
+        .test_loss = run->test_loss,
+        .test_accuracy = run->accuracy,
+        .samples_per_second = speed,
+    };
+    run->train_loss = train_loss;
+    run->epoch_loss = run->timed_seconds = 0;
+    run->epoch_samples = run->timed_samples = 0;
+    return metrics_epoch(&run->metrics, &record, &run->fail);
+}
+
+static int record_dump(struct run *run, const struct step *step)
+{
+    if (!run->options.dump || step->index >= run->options.dump_steps)
+        return 0;
+    struct dump dump = {
+        .options = &run->options,
+        .rank = run->environment.rank,
+        .world = run->environment.world,
+        .param = run->param,
+        .grad = run->grad,
+        .optimizer = &run->optimizer,
+    };
+    struct dump_loss loss = {.mean = run->loss, .samples = step->samples.count};
+    return dump_step(&dump, step->index, &loss, &run->fail);
+}
+
+static int record_checkpoint(struct run *run)
+{
+    size_t updates = run->optimizer.updates, every = run->options.save_every;
+    bool due = updates == run->updates || (every > 0 && updates % every == 0);
+    if (!run->options.save || !due)
+        return 0;
+    for (size_t i = 0; i < run->model.count; i++) // the good one of before is worth more
+        if (!isfinite(run->param[i]))
+            return refuse_update(run, "a parameter", (double)run->param[i]);
+    struct checkpoint checkpoint = run_checkpoint(run);
+    return checkpoint_save(&checkpoint, &run->fail);
+}
+
+int run_record(struct run *run, const struct step *step)
+{
+    double seconds = clock_seconds() - run->step_seconds;
+    bool last = step->index + 1 == run->updates;
+    run->training_seconds += seconds;
+    if (!run_verifies(run, step)) {
+        run->timed_seconds += seconds;
+        run->timed_samples += step->samples.count;
+    }
+    run->samples += step->samples.count;
+    run->epoch_samples += step->samples.count;
+    run->epoch_loss += run->loss * (double)step->samples.count;
+    record_progress(run, step);
+    int error = record_metrics(run, step, seconds);
+    if (!error)
+        error = record_dump(run, step);
+    if (!error)
+        error = record_checkpoint(run); // before the evaluation: a kill there loses nothing
+    if (!error && (step->last_of_epoch || last))
+        error = record_epoch(run, step);
+    return error;
+}
