@@ -76,21 +76,24 @@ static void prove_shares(struct against_single *against, struct run *run, const 
 }
 
 /* Both sides are float computations, each within the bound of the truth. */
-static void prove_whole(struct against_single *against, struct run *run, const struct step *step)
+void against_single_whole(struct against_single *against, struct run *run, const struct step *step,
+                          const struct slice *owned, size_t owned_count)
 {
     float *whole = against->sum;
+    struct prove prove = {0};
     replay(against, step, 0, 1, whole);
     bound_step(&against->bound, &against->replay, step);
     for (size_t i = 0; i < run->model.count; i++)
         against->bound.bound[i] *= 2;
-    struct prove prove = {0};
-    struct prove_pair pair = {
-        .slice = run->whole,
-        .found = run->grad,
-        .expected = whole,
-        .bound = against->bound.bound,
-    };
-    prove_pair(&prove, &pair);
+    for (size_t i = 0; i < owned_count; i++) {
+        struct prove_pair pair = {
+            .slice = owned[i],
+            .found = run->grad + owned[i].begin,
+            .expected = whole + owned[i].begin,
+            .bound = against->bound.bound + owned[i].begin,
+        };
+        prove_pair(&prove, &pair);
+    }
     prove_end(&prove, run, step,
               "gradient after the ring ~ lesson 1's gradient of the whole batch");
 }
@@ -99,7 +102,7 @@ int against_single_gradient(struct against_single *against, struct run *run, str
                             const struct step *step)
 {
     prove_shares(against, run, step);
-    prove_whole(against, run, step);
+    against_single_whole(against, run, step, &run->whole, 1);
     int error = agree(run, comm, step, "gradient = the gradient of every other rank", run->grad,
                       against->sum);
     against->steps++;

@@ -37,6 +37,10 @@ void against_single_release(struct against_single *against);
 int against_single_gradient(struct against_single *against, struct run *run, struct comm *comm,
                             const struct step *step);
 
+/* One line: the slices of run->grad that `owned` names ~ lesson 1's gradient of the whole batch. */
+void against_single_whole(struct against_single *against, struct run *run, const struct step *step,
+                          const struct slice *owned, size_t owned_count);
+
 /* After the update: do all ranks hold the same parameters? The same errors. */
 int against_single_parameters(struct against_single *against, struct run *run, struct comm *comm,
                               const struct step *step);

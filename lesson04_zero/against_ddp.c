@@ -53,12 +53,15 @@ int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 
     against->ddp.grad = against->grad;
     against->ddp.reduce = ddp_allreduce;
     error = ddp_init_over(&against->ddp, run, zero->ddp.comm);
+    if (!error)
+        error = against_single_init(&against->single, run);
     return error ? error : copy_state(against, run, zero);
 }
 
 void against_ddp_release(struct against_ddp *against)
 {
     ddp_stop(&against->ddp);
+    against_single_release(&against->single);
     trainer_release(&against->trainer);
     optimizer_release(&against->optimizer);
     memory_return(&against->memory, MEMORY_PARAMETERS, against->param, against->count);
@@ -106,6 +109,7 @@ int against_ddp_gradient(struct against_ddp *against, struct run *run, const str
         return error;
     struct prove prove = compare_owned(zero, run->grad, against->grad);
     prove_end(&prove, run, step, "owned gradient chunks = those of lesson 3's gradient");
+    against_single_whole(&against->single, run, step, zero->owned, zero->owned_count);
     return run_judge(run, step);
 }
 

@@ -8,22 +8,26 @@
  *     gradient's norm          =   lesson 3's norm, where one is asked for     bit for bit
  *     owned optimizer state    =   those chunks of lesson 3's state            bit for bit
  *     parameters               =   lesson 3's parameters                       bit for bit
+ *     owned gradient chunks    ~   lesson 1's gradient of the whole batch      within the bound
  *
  * Exact, because rank r ends lesson 2's reduce-scatter with the very bits its all-gather would have
- * sent round, and every element is updated by itself.
+ * sent round, and every element is updated by itself. The replica's ring is the same ring: what both
+ * would get wrong alike, lesson 1 shows.
  */
 #ifndef LESSON04_AGAINST_DDP_H
 #define LESSON04_AGAINST_DDP_H
 
 #include "lesson01_single/run.h"
+#include "lesson02_allreduce/against_single.h"
 #include "lesson03_ddp/ddp.h"
 #include "lesson04_zero/zero1.h"
 
 struct against_ddp {
     struct ddp ddp;
-    struct trainer trainer; // on the replica's slabs
-    float *param, *grad;    // (count)
-    float *before;          // (count): param, before the update
+    struct against_single single; // lesson 1, for what both of them might get wrong alike
+    struct trainer trainer;       // on the replica's slabs
+    float *param, *grad;          // (count)
+    float *before;                // (count): param, before the update
     struct optimizer optimizer;
     struct memory memory; // its own ledger: the replica is no part of what a rank needs
     size_t count;

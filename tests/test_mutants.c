@@ -222,6 +222,23 @@ END_TEST
 
 /* --- shards ---------------------------------------------------------------------------------- */
 
+/* Each round passes on the chunk before the right one: rank r ends with a part of chunk r's sum. Lesson
+ * 3's replica has the same ring, so only lesson 1 can tell. */
+START_TEST(a_sum_that_stops_short_is_found_by_lesson_4)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/ring.c",
+        .text = "error = pass(ring, ring->rank - 1 - round, ring->rank - 2 - round, COMM_ADD);",
+        .mistake = "error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_ADD);",
+        .lesson = {4, 3},
+        .arguments = "--steps 2",
+        .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
 /* What lies beyond the owned chunk, padding elsewhere, is a partial sum here. */
 START_TEST(elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4)
 {
@@ -330,6 +347,7 @@ Suite *mutants_suite(void)
     tcase_add_test(tcase, a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3);
     tcase_add_test(tcase, two_chunks_swapped_are_found_by_lesson_2);
     tcase_add_test(tcase, a_chunk_stored_in_anothers_place_is_found_by_lesson_2);
+    tcase_add_test(tcase, a_sum_that_stops_short_is_found_by_lesson_4);
     tcase_add_test(tcase, elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4);
     tcase_add_test(tcase, optimizer_state_not_sharded_is_found_by_the_ledger);
     tcase_add_test(tcase, optimizer_state_larger_than_what_is_owned_is_found_by_the_ledger);
