@@ -1,6 +1,7 @@
 /* Metrics: what was written reads back, by another's reader, as the same numbers. */
 #include "common/metrics.h"
 #include "tests/comma_locale.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -13,23 +14,6 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 512 };
-
-struct folder {
-    char path[PATH_BYTES];
-};
-
-static void folder_make(struct folder *folder)
-{
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder->path, sizeof folder->path, "%s/metrics-XXXXXX",
-             temporary ? temporary : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(folder->path));
-}
-
-static void name(const struct folder *folder, const char *file, char path[2 * PATH_BYTES])
-{
-    snprintf(path, 2 * PATH_BYTES, "%s/%s", folder->path, file);
-}
 
 static struct metrics *opened(const char *path, int rank, int world)
 {
@@ -92,9 +76,9 @@ START_TEST(lines_read_back_as_the_same_numbers)
 {
     struct folder folder;
     struct fail fail = {0};
-    char path[2 * PATH_BYTES];
-    folder_make(&folder);
-    name(&folder, "m.jsonl", path);
+    char path[PATH_BYTES];
+    folder_open(&folder);
+    folder_path(&folder, "m.jsonl", path);
     struct metrics *metrics = opened(path, 0, 1);
     struct metrics_epoch epoch = {1, 44, 0.25, 0.5, 0.9575, 12345.678};
     struct metrics_summary summary = {.lesson = 4,
@@ -132,7 +116,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     check_real(line, "comparisons", 12);
     json_decref(line);
     ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(rmdir(folder.path), 0);
+    ck_assert_int_eq(rmdir(folder.path), 0); // and there was nothing else
 }
 END_TEST
 
@@ -140,9 +124,9 @@ START_TEST(a_number_that_is_not_finite_is_null)
 {
     struct folder folder;
     struct fail fail = {0};
-    char path[2 * PATH_BYTES];
-    folder_make(&folder);
-    name(&folder, "m.jsonl", path);
+    char path[PATH_BYTES];
+    folder_open(&folder);
+    folder_path(&folder, "m.jsonl", path);
     struct metrics *metrics = opened(path, 0, 1);
     struct metrics_step step = a_step;
     step.loss = NAN;
@@ -155,8 +139,7 @@ START_TEST(a_number_that_is_not_finite_is_null)
     ck_assert(json_is_null(json_object_get(line, "grad_norm")));
     json_decref(line);
     closed(metrics);
-    unlink(path);
-    rmdir(folder.path);
+    folder_close(&folder);
 }
 END_TEST
 
@@ -164,9 +147,9 @@ START_TEST(a_decimal_comma_locale_changes_no_byte)
 {
     struct folder folder;
     struct fail fail = {0};
-    char path[2 * PATH_BYTES];
-    folder_make(&folder);
-    name(&folder, "m.jsonl", path);
+    char path[PATH_BYTES];
+    folder_open(&folder);
+    folder_path(&folder, "m.jsonl", path);
     struct metrics *metrics = opened(path, 0, 1);
     comma_locale_enter();
     ck_assert_int_eq(metrics_step(metrics, &a_step, &fail), 0);
@@ -176,8 +159,7 @@ START_TEST(a_decimal_comma_locale_changes_no_byte)
     check_real(line, "lr", 0.05);
     check_real(line, "loss_local", DBL_MAX);
     json_decref(line);
-    unlink(path);
-    rmdir(folder.path);
+    folder_close(&folder);
 }
 END_TEST
 
@@ -191,15 +173,15 @@ static const struct {
 START_TEST(each_rank_has_its_own_file)
 {
     struct folder folder;
-    char path[2 * PATH_BYTES], expected[2 * PATH_BYTES];
-    folder_make(&folder); // its name may have a point: only the file's own counts
-    name(&folder, names[_i].given, path);
-    name(&folder, names[_i].written, expected);
+    char path[PATH_BYTES], expected[PATH_BYTES];
+    folder_open(&folder); // its name may have a point: only the file's own counts
+    folder_path(&folder, names[_i].given, path);
+    folder_path(&folder, names[_i].written, expected);
     struct metrics *metrics = opened(path, 3, 4);
     ck_assert_str_eq(metrics->path, expected);
     closed(metrics);
     ck_assert_int_eq(unlink(expected), 0);
-    ck_assert_int_eq(rmdir(folder.path), 0);
+    ck_assert_int_eq(rmdir(folder.path), 0); // and there was nothing else
 }
 END_TEST
 
@@ -208,13 +190,13 @@ START_TEST(a_file_that_cannot_be_written_is_named)
     struct folder folder;
     struct fail fail = {0};
     struct metrics metrics;
-    char path[2 * PATH_BYTES];
-    folder_make(&folder);
-    name(&folder, "none/m.jsonl", path);
+    char path[PATH_BYTES];
+    folder_open(&folder);
+    folder_path(&folder, "none/m.jsonl", path);
     ck_assert_int_eq(metrics_open(&metrics, path, 0, 1, &fail), -ENOENT);
     ck_assert_msg(strstr(fail.text, path) != NULL, "%s", fail.text);
     ck_assert_int_eq(metrics_close(&metrics, &fail), 0);
-    rmdir(folder.path);
+    folder_close(&folder);
 }
 END_TEST
 
