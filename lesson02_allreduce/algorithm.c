@@ -1,0 +1,11 @@
+/* algorithm: the ways to add up a vector, by name. See the header. */
+#include "lesson02_allreduce/algorithm.h"
+
+const char *algorithm_name(enum algorithm algorithm)
+{
+    static const char *const names[] = {
+        [ALGORITHM_RING] = "ring",       [ALGORITHM_ROOT] = "root",     [ALGORITHM_TREE] = "tree",
+        [ALGORITHM_HALVING] = "halving", [ALGORITHM_DIRECT] = "direct", [ALGORITHM_AUTO] = "auto",
+    };
+    return names[algorithm];
+}

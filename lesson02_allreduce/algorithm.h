@@ -1,0 +1,19 @@
+/*
+ * algorithm: the ways to add up a vector over all ranks, by name.
+ */
+#ifndef LESSON02_ALGORITHM_H
+#define LESSON02_ALGORITHM_H
+
+enum algorithm {
+    ALGORITHM_RING,    // chunks from neighbour to neighbour: every link always busy
+    ALGORITHM_ROOT,    // all to rank 0 and back: the parameter server's shape
+    ALGORITHM_TREE,    // the same in log2 R rounds, ranks halving each time
+    ALGORITHM_HALVING, // vectors halving each round, distances doubling
+    ALGORITHM_DIRECT,  // every chunk straight to the rank that adds it up
+    ALGORITHM_AUTO,    // whichever is fastest for the size and the world
+};
+
+/* "ring", "root", ...: as the command line calls it. */
+const char *algorithm_name(enum algorithm algorithm);
+
+#endif
