@@ -8,18 +8,17 @@
  */
 #include "common/environment.h"
 #include "common/compare.h"
+#include "common/environment_address.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 /* PyTorch's default, for launchers that set no port. */
-enum { DEFAULT_PORT = 29500, PORT_MOST = 65535 };
+enum { DEFAULT_PORT = 29500, PORT_MOST = 65535, SETTING_BYTES = 320 };
 
 struct launcher {
     const char *rank, *world, *local_rank, *local_world;
@@ -101,44 +100,34 @@ static int read_local(struct environment *e, const struct launcher *l, struct fa
     return error;
 }
 
-/* A host name becomes an address here, once, so that ranks never disagree about it later.
- * torchrun --standalone announces this machine's own name. */
-static int resolve(char *address, const char *name, struct fail *fail)
-{
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
-    int error = getaddrinfo(name, NULL, &hints, &found);
-    if (error != 0)
-        return fail_set(fail, -EINVAL,
-                        "MASTER_ADDR is '%s', which does not resolve to an IPv4 address (%s): give "
-                        "the number itself, such as 127.0.0.1",
-                        name, gai_strerror(error));
-    const struct sockaddr_in *first = (const struct sockaddr_in *)(const void *)found->ai_addr;
-    inet_ntop(AF_INET, &first->sin_addr, address, ENVIRONMENT_ADDRESS_BYTES);
-    freeaddrinfo(found);
-    return 0;
-}
-
 static int read_address(struct environment *e, struct fail *fail)
 {
-    const char *name = getenv("MASTER_ADDR");
-    struct in_addr number;
-    /* Never looked up: "localhost" may be ::1 on machines that have no IPv6. */
-    if (!name || strcmp(name, "localhost") == 0)
-        name = "127.0.0.1";
-    if (inet_pton(AF_INET, name, &number) == 1) {
-        snprintf(e->master_address, sizeof e->master_address, "%s", name);
+    char who[SETTING_BYTES];
+    const char *text = getenv("MASTER_ADDR");
+    snprintf(who, sizeof who, "MASTER_ADDR is '%s'", text ? text : "");
+    return environment_address_of_host(
+        e->master_address, &(struct environment_setting){who, text ? text : "localhost"},
+        e->world > e->local_world, fail);
+}
+
+/* gloo and NCCL take an interface for it, in GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME. */
+static int read_bind(struct environment *e, struct fail *fail)
+{
+    char who[SETTING_BYTES];
+    const char *text = getenv("BIND_ADDRESS");
+    if (!text)
         return 0;
-    }
-    /* Without a letter it is no name, and the resolver would make an address of "29500". */
-    bool letter = false;
-    for (const char *c = name; *c; c++)
-        letter |= isalpha((unsigned char)*c) != 0;
-    if (!letter || strpbrk(name, ":/ "))
+    snprintf(who, sizeof who, "BIND_ADDRESS is '%s'", text);
+    int error = environment_address_to_bind(e->bind_address,
+                                            &(struct environment_setting){who, text}, fail);
+    if (error == 0 && e->world > e->local_world &&
+        environment_address_is_loopback(e->bind_address) &&
+        !environment_address_is_loopback(e->master_address))
         return fail_set(fail, -EINVAL,
-                        "MASTER_ADDR is '%s', but must be an IPv4 address such as 127.0.0.1, or a "
-                        "host name; the port belongs in MASTER_PORT",
-                        name);
-    return resolve(e->master_address, name, fail);
+                        "%s, which only this machine reaches, but there are ranks on others: %d "
+                        "of %d are here",
+                        who, e->local_world, e->world);
+    return error;
 }
 
 /* torchrun's own process may listen at MASTER_PORT: a store that PyTorch's ranks would share. */
@@ -234,6 +223,8 @@ int environment_read(struct environment *environment, struct fail *fail)
         error = read_local(&e, launcher, fail);
     if (error == 0)
         error = read_address(&e, fail);
+    if (error == 0)
+        error = read_bind(&e, fail);
     if (error == 0)
         error = read_port(&e, fail);
     if (error == 0)

@@ -6,6 +6,9 @@
  * (PMI) and Slurm. Under `launch` two more come along: RENDEZVOUS_FD, the listening socket that
  * was bound before any rank started (rank 0 only), and JOB_TOKEN, 32 hexadecimal digits.
  *
+ * The user may set BIND_ADDRESS, an address or an interface of this machine: where a rank other
+ * than 0 is reached by the others, if not on the interface that leads to rank 0.
+ *
  * With none of them set the program is alone: rank 0 of 1.
  */
 #ifndef COMMON_ENVIRONMENT_H
@@ -26,6 +29,7 @@ struct environment {
     int rank, world;
     int local_rank, local_world;
     char master_address[ENVIRONMENT_ADDRESS_BYTES]; // numeric, default 127.0.0.1
+    char bind_address[ENVIRONMENT_ADDRESS_BYTES];   // numeric, "": the way to rank 0 decides
     int master_port;                                // 0 only when world is 1
     int rendezvous_fd;                              // -1: none was handed over
     uint8_t token[ENVIRONMENT_TOKEN_BYTES]; // JOB_TOKEN, or of the launcher's own job name, or 0

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static const char *const names[] = {
     "LOCAL_WORLD_SIZE",
     "MASTER_ADDR",
     "MASTER_PORT",
+    "BIND_ADDRESS",
     "RENDEZVOUS_FD",
     "JOB_TOKEN",
     "OMPI_COMM_WORLD_RANK",
@@ -177,6 +179,19 @@ static const struct {
     {{{"MASTER_ADDR", "127.0.0.256"}}, {"MASTER_ADDR is '127.0.0.256'", "127.0.0.1", ""}},
     {{{"MASTER_ADDR", "127.0.0.1:29500"}}, {"MASTER_ADDR is '127.0.0.1:29500'", "", ""}},
     {{{"MASTER_ADDR", "localhost:29500"}}, {"MASTER_ADDR is 'localhost:29500'", "", ""}},
+    {{{"MASTER_ADDR", "no-such-host.invalid"}},
+     {"MASTER_ADDR is 'no-such-host.invalid'", "does not resolve", "127.0.0.1"}},
+    {{{"BIND_ADDRESS", ""}}, {"BIND_ADDRESS is ''", "interface", "lo"}},
+    {{{"BIND_ADDRESS", "eth77"}}, {"BIND_ADDRESS is 'eth77'", "interface", "lo"}},
+    {{{"BIND_ADDRESS", "203.0.113.7"}}, {"BIND_ADDRESS is '203.0.113.7'", "this machine", ""}},
+    {{{"BIND_ADDRESS", "0.0.0.0"}}, {"BIND_ADDRESS is '0.0.0.0'", "this machine", ""}},
+    {{{"BIND_ADDRESS", "224.0.0.1"}}, {"BIND_ADDRESS is '224.0.0.1'", "this machine", ""}},
+    {{{"BIND_ADDRESS", "127.0.0.1"},
+      {"MASTER_ADDR", "10.1.2.3"},
+      {"RANK", "1"},
+      {"WORLD_SIZE", "2"},
+      {"LOCAL_WORLD_SIZE", "1"}},
+     {"BIND_ADDRESS is '127.0.0.1'", "only this machine", "1 of 2"}},
     {{{"JOB_TOKEN", "00"}}, {"JOB_TOKEN is '00'", "32 hexadecimal digits", ""}},
     {{{"JOB_TOKEN", "000102030405060708090a0b0c0d0e0g"}}, {"JOB_TOKEN is '0001", "32", ""}},
     {{{"JOB_TOKEN", "000102030405060708090a0b0c0d0e0f0"}}, {"JOB_TOKEN is '0001", "32", ""}},
@@ -211,6 +226,21 @@ START_TEST(localhost_is_the_literal_address_and_addresses_are_kept)
     ck_assert_int_eq(read_under((struct setting[SETTINGS]){{"MASTER_ADDR", "10.1.2.3"}}, &e, &fail),
                      0);
     ck_assert_str_eq(e.master_address, "10.1.2.3");
+}
+END_TEST
+
+START_TEST(an_address_or_an_interface_to_bind_is_made_a_number)
+{
+    const char *const given[] = {"127.0.0.1", if_nametoindex("lo") ? "lo" : "lo0"};
+    struct environment e;
+    struct fail fail;
+    ck_assert_int_eq(read_under((struct setting[SETTINGS]){{0}}, &e, &fail), 0);
+    ck_assert_str_eq(e.bind_address, "");
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        const struct setting settings[SETTINGS] = {{"BIND_ADDRESS", given[i]}};
+        ck_assert_msg(read_under(settings, &e, &fail) == 0, "%s", fail.text);
+        ck_assert_str_eq(e.bind_address, "127.0.0.1");
+    }
 }
 END_TEST
 
@@ -287,6 +317,7 @@ Suite *environment_suite(void)
     tcase_add_loop_test(tcase, each_launchers_variables_are_understood, 0, ACCEPTED);
     tcase_add_loop_test(tcase, what_cannot_be_meant_is_refused_by_name, 0, REFUSED);
     tcase_add_test(tcase, localhost_is_the_literal_address_and_addresses_are_kept);
+    tcase_add_test(tcase, an_address_or_an_interface_to_bind_is_made_a_number);
     tcase_add_test(tcase, token_is_read_digit_by_digit);
     tcase_add_loop_test(tcase, ranks_of_one_job_share_a_token_and_those_of_two_do_not, 0, NAMED);
     tcase_add_test(tcase, a_listening_socket_is_taken_and_any_other_is_not);
