@@ -212,6 +212,16 @@ static int job_prepare(struct job *job, struct fail *fail)
     return error;
 }
 
+/* Whoever comes to the address and port with no token either is believed to be of this job. */
+static void job_warn(struct job *job)
+{
+    if (job->options->nodes > 1 && !getenv("JOB_TOKEN"))
+        launch_output_say(&job->output,
+                          "launch: JOB_TOKEN is not set, so ranks of another job could join this "
+                          "one by mistake: set it to the same 32 hexadecimal digits on every "
+                          "machine\n");
+}
+
 /* The last lines. */
 static int job_tell(struct job *job)
 {
@@ -223,6 +233,10 @@ static int job_tell(struct job *job)
     else if (job->reason[0])
         snprintf(text, sizeof text, "launch: the job was stopped: %s\n", job->reason);
     launch_output_say(&job->output, text);
+    if (cause < ranks && job->options->nodes > 1)
+        launch_output_say(&job->output,
+                          "launch: that is the first cause on this machine; if it lost a rank of "
+                          "another one, its own words above name that rank\n");
     if (launch_output_flushed(&job->output))
         return code;
     uv_run(&job->loop, UV_RUN_DEFAULT); // until it is written
@@ -269,6 +283,7 @@ int launch_job_run(const struct launch_options *options, int *code, struct fail 
         *code = CANNOT_START;
     if (error == 0) {
         launch_plan_release(&job.plan);
+        job_warn(&job);
         uv_run(&job.loop, UV_RUN_DEFAULT);
         *code = job_tell(&job);
     }

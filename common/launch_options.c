@@ -1,15 +1,16 @@
 /* launch_options: one table of flags; parsing, refusals and --help come from it. See the header. */
 #include "common/launch_options.h"
 
-#include <arpa/inet.h>
+#include "common/environment_address.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MOST = 65535, GRACE_MOST = 3600 };
+enum { PORT_MOST = 65535, GRACE_MOST = 3600, SETTING_BYTES = 320 };
 
-enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_ADDRESS, KIND_SWITCH, KIND_LATER };
+enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_SWITCH, KIND_LATER };
 
 struct flag {
     const char *name;
@@ -26,11 +27,11 @@ static const struct flag flags[] = {
      "ranks to start on this machine"},
     {"--nproc-per-node", KIND_NUMBER, FIELD(ranks), 1, ENVIRONMENT_WORLD_MOST, "N", "the same"},
     {"--nnodes", KIND_NUMBER, FIELD(nodes), 1, ENVIRONMENT_WORLD_MOST, "M",
-     "machines of the job (1); each runs launch, with the same JOB_TOKEN set"},
+     "machines of the job (1), called nodes; each runs launch"},
     {"--node-rank", KIND_NUMBER, FIELD(node_rank), 0, ENVIRONMENT_WORLD_MOST - 1, "R",
-     "which of them this is (0)"},
-    {"--master-addr", KIND_ADDRESS, FIELD(master_address), 0, 0, "ADDRESS",
-     "where rank 0 listens (127.0.0.1)"},
+     "which of them this is, from 0 (0)"},
+    {"--master-addr", KIND_TEXT, FIELD(master), 0, 0, "HOST",
+     "where rank 0 listens: an address or a name of node 0 (127.0.0.1)"},
     {"--master-port", KIND_NUMBER, FIELD(master_port), 1, PORT_MOST, "PORT",
      "its port (any free one)"},
     {"--log-dir", KIND_TEXT, FIELD(log_dir), 0, 0, "DIR",
@@ -56,6 +57,9 @@ void launch_options_help(FILE *out)
                     flags[i].help);
     fprintf(
         out,
+        "\nWith several machines: the same command on each, but for --node-rank, with -n,\n"
+        "--master-addr and --master-port alike, and JOB_TOKEN set alike (32 hexadecimal digits:\n"
+        "openssl rand -hex 16). Rank i of node R is rank R * N + i of the job.\n"
         "\nEach rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,\n"
         "MASTER_PORT and JOB_TOKEN in its environment, and unless one of them is set,\n"
         "OMP_NUM_THREADS and OPENBLAS_NUM_THREADS: cores / ranks, at least 1.\n\n"
@@ -105,18 +109,6 @@ static int set_seconds(const struct flag *flag, const char *value, double *secon
     return 0;
 }
 
-static int set_address(const struct flag *flag, const char *value, char *address, struct fail *fail)
-{
-    struct in_addr number;
-    if (strcmp(value, "localhost") == 0)
-        value = "127.0.0.1";
-    if (inet_pton(AF_INET, value, &number) != 1)
-        return fail_set(fail, -EINVAL, "%s %s: must be an IPv4 address such as 127.0.0.1",
-                        flag->name, value);
-    snprintf(address, ENVIRONMENT_ADDRESS_BYTES, "%s", value);
-    return 0;
-}
-
 static int flag_set(const struct flag *flag, const char *value, struct launch_options *options,
                     struct fail *fail)
 {
@@ -126,8 +118,6 @@ static int flag_set(const struct flag *flag, const char *value, struct launch_op
         return set_number(flag, value, field, fail);
     case KIND_SECONDS:
         return set_seconds(flag, value, field, fail);
-    case KIND_ADDRESS:
-        return set_address(flag, value, field, fail);
     case KIND_TEXT:
         *(const char **)field = value;
         return 0;
@@ -156,11 +146,23 @@ static int check_together(const struct launch_options *options, struct fail *fai
     if (options->ranks * options->nodes > ENVIRONMENT_WORLD_MOST)
         return fail_set(fail, -EINVAL, "-n %d --nnodes %d: a job has at most %d ranks",
                         options->ranks, options->nodes, ENVIRONMENT_WORLD_MOST);
-    if (options->nodes > 1 && (!options->master_address[0] || options->master_port == 0))
-        return fail_set(fail, -EINVAL,
-                        "--nnodes %d needs --master-addr and --master-port, the same everywhere",
-                        options->nodes);
+    if (options->nodes > 1 && (!options->master || options->master_port == 0))
+        return fail_set(
+            fail, -EINVAL,
+            "--nnodes %d needs --master-addr and --master-port, the same on every machine",
+            options->nodes);
     return 0;
+}
+
+/* Once for all ranks of this machine: they are given the number. */
+static int resolve_master(struct launch_options *options, struct fail *fail)
+{
+    const char *text = options->master ? options->master : "localhost";
+    char who[SETTING_BYTES];
+    snprintf(who, sizeof who, "--master-addr is '%s'", text);
+    return environment_address_of_host(options->master_address,
+                                       &(struct environment_setting){who, text}, options->nodes > 1,
+                                       fail);
 }
 
 int launch_options_parse(struct launch_options *options, char **argv, struct fail *fail)
@@ -186,9 +188,5 @@ int launch_options_parse(struct launch_options *options, char **argv, struct fai
     if (options->help || options->version)
         return 0;
     int error = check_together(options, fail);
-    if (error < 0)
-        return error;
-    if (!options->master_address[0])
-        snprintf(options->master_address, sizeof options->master_address, "127.0.0.1");
-    return 0;
+    return error < 0 ? error : resolve_master(options, fail);
 }

@@ -15,7 +15,8 @@
 struct launch_options {
     int ranks;                                      // on this machine
     int nodes, node_rank;                           // machines, and which one this is
-    char master_address[ENVIRONMENT_ADDRESS_BYTES]; // numeric IPv4
+    const char *master;                             // node 0 as the user calls it, or NULL
+    char master_address[ENVIRONMENT_ADDRESS_BYTES]; // the same, numeric
     int master_port;                                // 0: any free one
     const char *log_dir;                            // NULL: no log files
     double grace_seconds;                           // between SIGTERM and SIGKILL

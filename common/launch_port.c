@@ -37,6 +37,12 @@ int launch_port_listen(const char *address, int *port, struct fail *fail)
                         "port %d of %s is taken by another program: choose another --master-port, "
                         "or leave it out",
                         *port, address);
+    if (error == -EADDRNOTAVAIL)
+        return fail_set(fail, error,
+                        "rank 0 must listen on this machine, and %s is no address of it: "
+                        "--master-addr names node 0, and every other node needs its own "
+                        "--node-rank, from 1",
+                        address);
     if (error < 0)
         return fail_set(fail, error, "cannot listen on %s port %d: %s", address, *port,
                         strerror(-error));

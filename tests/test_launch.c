@@ -82,6 +82,33 @@ START_TEST(ranks_of_a_second_machine_are_numbered_on)
 }
 END_TEST
 
+/* Two launchers on one machine, as if they were two; the second one begins. */
+START_TEST(ranks_of_two_launchers_are_one_job)
+{
+    static const char *const tokens[] = {"export JOB_TOKEN=00112233445566778899aabbccddeeff; ", ""};
+    char command[TEXT_BYTES];
+    struct folder folder;
+    struct program program;
+    struct fail fail = {0};
+    int port = 0;
+    close(launch_port_listen("127.0.0.1", &port, &fail));
+    snprintf(command, sizeof command,
+             "%sjob=\"$LAUNCH --nnodes 2 --master-addr localhost --master-port %d -n 2\"; "
+             "lesson=\"${LAUNCH%%/*}/lesson02_allreduce --steps 2\"; "
+             "$job --node-rank 1 $lesson & $job --node-rank 0 $lesson && wait $!",
+             tokens[_i], port);
+    folder_open(&folder);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    ck_assert_ptr_nonnull(strstr(program.out, "[0] result | lesson 2 | world 4 |"));
+    bool warned = strstr(program.err, "launch: JOB_TOKEN is not set") != NULL;
+    ck_assert_int_eq(warned, tokens[_i][0] == '\0');
+    ck_assert(program_gone(&program));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(cores_are_shared_out_unless_the_user_says_otherwise)
 {
     static const char *const settings[] = {"", "OMP_NUM_THREADS=3", "OPENBLAS_NUM_THREADS=3",
@@ -124,9 +151,16 @@ static const struct {
     {"-n 2 --max-restarts 3 true", {"--max-restarts", "not supported"}},
     {"-n 2 --grace soon true", {"--grace soon", "seconds"}},
     {"-n 2 --master-port 65536 true", {"--master-port 65536", "65535"}},
-    {"-n 2 --master-addr 29500 true", {"--master-addr 29500", "127.0.0.1"}},
+    {"-n 2 --master-addr 29500 true", {"--master-addr is '29500'", "127.0.0.1"}},
+    {"-n 2 --master-addr 127.0.0.1:29500 true", {"--master-addr is '127", "--master-port"}},
+    {"-n 2 --master-addr no-such-host.invalid true", {"no-such-host.invalid", "not resolve"}},
+    {"-n 2 --nnodes 0 true", {"--nnodes 0", "from 1 to 1024"}},
     {"-n 2 --nnodes 2 true", {"--nnodes 2", "--master-addr"}},
+    {"-n 2 --nnodes 2 --master-addr 127.0.0.1 true", {"--nnodes 2", "--master-port"}},
+    {"-n 2 --nnodes 2 --master-port 4000 true", {"--nnodes 2", "--master-addr"}},
     {"-n 2 --node-rank 1 true", {"--node-rank 1", "from 0 to 0"}},
+    {"-n 2 --nnodes 2 --node-rank 2 --master-addr 127.0.0.1 --master-port 1 true",
+     {"--node-rank 2", "from 0 to 1"}},
     {"-n 600 --nnodes 2 --master-addr 127.0.0.1 --master-port 1 true", {"-n 600", "1024"}},
 };
 enum { REFUSED = sizeof refused / sizeof *refused };
@@ -166,6 +200,13 @@ START_TEST(a_port_that_is_taken_is_named_at_once)
     expect(command, 1, said);
     close(fd);
     expect(command, 0, "");
+}
+END_TEST
+
+START_TEST(a_first_node_that_is_elsewhere_is_named_at_once)
+{
+    expect("exec $LAUNCH -n 1 --nnodes 2 --master-addr 203.0.113.7 --master-port 4000 true", 1,
+           "203.0.113.7 is no address of it");
 }
 END_TEST
 
@@ -506,11 +547,13 @@ Suite *launch_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, ranks_learn_who_they_are_and_where_to_meet);
     tcase_add_test(tcase, ranks_of_a_second_machine_are_numbered_on);
+    tcase_add_loop_test(tcase, ranks_of_two_launchers_are_one_job, 0, 2);
     tcase_add_test(tcase, cores_are_shared_out_unless_the_user_says_otherwise);
     tcase_add_loop_test(tcase, wrong_command_lines_are_refused_by_name, 0, REFUSED);
     tcase_add_test(tcase, a_program_that_cannot_be_started_is_named);
     tcase_add_test(tcase, a_log_folder_that_cannot_be_made_is_named);
     tcase_add_test(tcase, a_port_that_is_taken_is_named_at_once);
+    tcase_add_test(tcase, a_first_node_that_is_elsewhere_is_named_at_once);
     tcase_add_test(tcase, a_port_that_was_just_used_is_used_again);
     tcase_add_test(tcase, fifty_jobs_at_once_all_succeed);
     tcase_add_loop_test(tcase, lines_stay_whole_marked_and_in_order, 0, 3);
