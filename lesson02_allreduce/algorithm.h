@@ -13,6 +13,9 @@ enum algorithm {
     ALGORITHM_AUTO,    // whichever is fastest for the size and the world
 };
 
+/* Direct sends vectors of up to this size whole, in one step; longer ones in parts, in two. */
+enum { ALGORITHM_DIRECT_WHOLE_BYTES = 8 * 1024 };
+
 /* "ring", "root", ...: as the command line calls it. */
 const char *algorithm_name(enum algorithm algorithm);
 

@@ -31,6 +31,7 @@ Suite *schedule_suite(void);
 Suite *trainer_suite(void);
 Suite *golden_suite(void);
 Suite *replay_suite(void);
+Suite *costmodel_suite(void);
 Suite *wire_suite(void);
 Suite *link_suite(void);
 Suite *rendezvous_suite(void);
@@ -78,6 +79,7 @@ static const struct suite_entry suites[] = {
     {"trainer", trainer_suite},
     {"golden", golden_suite},
     {"replay", replay_suite},
+    {"costmodel", costmodel_suite},
     {"wire", wire_suite},
     {"link", link_suite},
     {"rendezvous", rendezvous_suite},
