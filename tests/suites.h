@@ -32,6 +32,7 @@ Suite *trainer_suite(void);
 Suite *golden_suite(void);
 Suite *replay_suite(void);
 Suite *costmodel_suite(void);
+Suite *extrapolate_suite(void);
 Suite *wire_suite(void);
 Suite *link_suite(void);
 Suite *rendezvous_suite(void);
@@ -80,6 +81,7 @@ static const struct suite_entry suites[] = {
     {"golden", golden_suite},
     {"replay", replay_suite},
     {"costmodel", costmodel_suite},
+    {"extrapolate", extrapolate_suite},
     {"wire", wire_suite},
     {"link", link_suite},
     {"rendezvous", rendezvous_suite},
