@@ -80,6 +80,9 @@ bench: $(BUILD)/lesson01_single $(BUILD)/lesson02_allreduce $(BUILD)/launch ## m
 	$(BUILD)/lesson01_single --bench
 	$(BUILD)/launch -n 2 $(BUILD)/lesson02_allreduce --bench
 
+bench-peers: $(BUILD)/lesson02_allreduce $(BUILD)/launch ## against gloo and Open MPI (ROUNDS=5 WORLDS="2 4" PEERS OURS)
+	@sh tests/peers/bench_peers.sh $(BUILD)
+
 diffs: ## what each lesson adds: its main.c against the one before
 	@diff -u lesson01_single/main.c lesson02_allreduce/main.c || [ $$? = 1 ]
 	@diff -u lesson02_allreduce/main.c lesson03_ddp/main.c || [ $$? = 1 ]
@@ -122,14 +125,14 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch])
+	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
 	@sh common/compdb.sh $(SOURCES) > compile_commands.json
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 clean: ## remove what was built
 	rm -rf $(BUILD) compile_commands.json
@@ -163,5 +166,5 @@ $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS)
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench diffs data check test sanitize valgrind lint floors format \
-	compdb help clean always
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers diffs data check test sanitize valgrind \
+	lint floors format compdb help clean always

@@ -9,20 +9,22 @@
 set -u
 
 table='
-thing          Debian,Ubuntu          Fedora                Homebrew
-compiler       gcc,libc6-dev          gcc                   gcc
-pkg-config     pkg-config             pkgconf-pkg-config    pkg-config
-openblas       libopenblas-dev        openblas-devel        openblas
-libuv          libuv1-dev             libuv-devel           libuv
-zlib           zlib1g-dev             zlib-devel            zlib
-jansson        libjansson-dev         jansson-devel         jansson
-check          check                  check-devel           check
-clang          clang                  clang                 llvm
-clang-format   clang-format           clang-tools-extra     llvm
-clang-tidy     clang-tidy             clang-tools-extra     llvm
-shellcheck     shellcheck             ShellCheck            shellcheck
-valgrind       valgrind               valgrind              -
-fashion-mnist  dataset-fashion-mnist  -                     -
+thing          Debian,Ubuntu               Fedora              Homebrew
+compiler       gcc,libc6-dev               gcc                 gcc
+pkg-config     pkg-config                  pkgconf-pkg-config  pkg-config
+openblas       libopenblas-dev             openblas-devel      openblas
+libuv          libuv1-dev                  libuv-devel         libuv
+zlib           zlib1g-dev                  zlib-devel          zlib
+jansson        libjansson-dev              jansson-devel       jansson
+check          check                       check-devel         check
+clang          clang                       clang               llvm
+clang-format   clang-format                clang-tools-extra   llvm
+clang-tidy     clang-tidy                  clang-tools-extra   llvm
+shellcheck     shellcheck                  ShellCheck          shellcheck
+valgrind       valgrind                    valgrind            -
+fashion-mnist  dataset-fashion-mnist       -                   -
+gloo           libgloo-dev,g++             -                   -
+openmpi        libopenmpi-dev,openmpi-bin  openmpi-devel       open-mpi
 '
 
 package_of() { # THING COLUMN
@@ -37,6 +39,8 @@ title_of() { # THING
     openblas) echo OpenBLAS ;;
     check) echo "Check (the library the tests are written with)" ;;
     fashion-mnist) echo "Fashion-MNIST" ;;
+    gloo) echo "gloo (for its benchmark only)" ;;
+    openmpi) echo "Open MPI (for its benchmark only)" ;;
     *) echo "$1" ;;
     esac
 }
@@ -48,6 +52,16 @@ module() { # NAME: does pkg-config find it?
 all_given() { # the user has said where every library is: pkg-config has nothing to find
     [ "${OPENBLAS_LIBS-}" ] && [ "${LIBUV_LIBS-}" ] && [ "${ZLIB_LIBS-}" ] &&
         [ "${JANSSON_LIBS-}" ]
+}
+
+# gloo's headers are C++, and nothing for pkg-config comes with them.
+gloo_compiles() {
+    # shellcheck disable=SC2086 # CXX may hold options
+    echo '#include <gloo/allreduce.h>' | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1
+}
+
+is_openmpi() { # another MPI's compiler has no such option
+    mpicc --showme:version >/dev/null 2>&1
 }
 
 # A compiler without the C library's headers compiles nothing.
@@ -66,6 +80,8 @@ present() { # THING
     jansson) [ "${JANSSON_LIBS-}" ] || module jansson ;;
     check) [ "${CHECK_LIBS-}" ] || module check ;;
     fashion-mnist) [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ] ;;
+    gloo) gloo_compiles ;;
+    openmpi) command -v mpirun >/dev/null && is_openmpi ;;
     *) command -v "$1" >/dev/null ;;
     esac
 }
@@ -82,6 +98,8 @@ how_to_get() { # THING
         echo "install it with 'apt-get install $(package_of "$1" 2)'"
     elif [ "$1" = fashion-mnist ]; then
         echo "put its four IDX files into a folder and train with --data FOLDER"
+    elif [ "$1" = gloo ]; then
+        echo "Debian and Ubuntu have it in libgloo-dev"
     elif command -v dnf >/dev/null; then
         echo "install it with 'dnf install $(package_of "$1" 3)'"
     elif command -v brew >/dev/null; then

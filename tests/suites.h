@@ -38,6 +38,7 @@ Suite *link_suite(void);
 Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
 Suite *ring_suite(void);
+Suite *peers_suite(void);
 Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
@@ -87,6 +88,7 @@ static const struct suite_entry suites[] = {
     {"rendezvous", rendezvous_suite},
     {"comm", comm_suite},
     {"ring", ring_suite},
+    {"peers", peers_suite},
     {"bucket", bucket_suite},
     {"worker", worker_suite},
     {"ddp", ddp_suite},

@@ -1,0 +1,132 @@
+/* The benchmark against peers: its arithmetic on times that are given, and that it reads ours. Nothing
+ * here depends on how fast anything is. */
+#include "tests/folder.h"
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Runs `command` in the folder of the benchmark's scripts' times; $PEERS_AT is where the scripts are. */
+static void run(struct program *program, const char *command)
+{
+    struct folder folder;
+    char whole[4096];
+    folder_open(&folder);
+    snprintf(whole, sizeof whole,
+             "unset ROUNDS WORLDS OURS PEERS; at='%s/tests/peers' build=${LAUNCH%%/*}; %s",
+             SOURCE_DIR, command);
+    program_run(program, folder.path, whole);
+    folder_close(&folder);
+}
+
+/* With 2 ranks the ratios of the rounds at 4 bytes are 2, 4 and 3, so 3; the ratio of the medians
+ * would be 4. At 64 MiB they are 12, and the geometric mean is 6. With 4 ranks there are two rounds,
+ * and the median is between them. */
+static const char times[] = "cat > times <<'END'\n"
+                            "tcp:ring 2 1 4 10\n"
+                            "gloo 2 1 4 20\n"
+                            "tcp:ring 2 1 67108864 100\n"
+                            "gloo 2 1 67108864 1200\n"
+                            "floor 2 1 67108864 80\n"
+                            "tcp:ring 2 2 4 20\n"
+                            "gloo 2 2 4 80\n"
+                            "tcp:ring 2 2 67108864 200\n"
+                            "gloo 2 2 67108864 2400\n"
+                            "floor 2 2 67108864 150\n"
+                            "tcp:ring 2 3 4 40\n"
+                            "gloo 2 3 4 120\n"
+                            "tcp:ring 2 3 67108864 400\n"
+                            "gloo 2 3 67108864 4800\n"
+                            "floor 2 3 67108864 360\n"
+                            "tcp:ring 4 1 4 10\n"
+                            "gloo 4 1 4 10\n"
+                            "tcp:ring 4 2 4 10\n"
+                            "gloo 4 2 4 20\n"
+                            "END\n";
+
+START_TEST(ratios_are_taken_round_by_round)
+{
+    static const char expected[] =
+        "\n2 ranks: time of the column / time of the row, median (least-most) of 3 rounds\n\n"
+        "| bytes | row | its us | gloo | floor |\n"
+        "|--:|:--|--:|--:|--:|\n"
+        "| 4 | tcp:ring | 20.0 | 3.00 (2.00-4.00) |  |\n"
+        "| 67108864 | tcp:ring | 200.0 | 12.00 (12.00-12.00) | 80 % (75-90) |\n"
+        "| geometric mean | tcp:ring | | 6.00 |  |\n"
+        "\n4 ranks: time of the column / time of the row, median (least-most) of 2 rounds\n\n"
+        "| bytes | row | its us | gloo | floor |\n"
+        "|--:|:--|--:|--:|--:|\n"
+        "| 4 | tcp:ring | 10.0 | 1.50 (1.00-2.00) |  |\n"
+        "| 67108864 | tcp:ring |  |  |  |\n"
+        "| geometric mean | tcp:ring | | 1.50 |  |\n";
+    struct program program;
+    char command[2048];
+    snprintf(command, sizeof command,
+             "%sLC_ALL=C awk -v rows=tcp:ring -v columns='gloo floor' -f $at/ratios.awk times",
+             times);
+    run(&program, command);
+    ck_assert_str_eq(program.err, "");
+    ck_assert_str_eq(program.out, expected);
+    program_close(&program);
+}
+END_TEST
+
+START_TEST(the_table_of_our_benchmark_is_read)
+{
+    static const char *const sizes[] = {"4", "1024", "16384", "262144", "1048576", "67108864"};
+    struct program program;
+    run(&program, "ROUNDS=1 WORLDS=2 OURS=tcp:ring PEERS= sh $at/bench_peers.sh $build");
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char row[64], *found;
+        double us = 0;
+        snprintf(row, sizeof row, "\n| %s | tcp:ring | ", sizes[i]);
+        found = strstr(program.out, row);
+        ck_assert_msg(found != NULL, "no row of %s bytes in %s", sizes[i], program.out);
+        ck_assert_int_eq(sscanf(found + strlen(row), "%lf", &us), 1);
+        ck_assert_double_gt(us, 0);
+    }
+    program_close(&program);
+}
+END_TEST
+
+START_TEST(a_peer_that_is_not_installed_is_named_and_left_out)
+{
+    struct program program;
+    run(&program, "CXX=./none ROUNDS=0 PEERS=gloo sh $at/bench_peers.sh $build");
+    ck_assert_int_eq(program.code, 0);
+    ck_assert_msg(strstr(program.err, "libgloo-dev") != NULL, "%s", program.err);
+    program_close(&program);
+}
+END_TEST
+
+START_TEST(what_fails_is_named_with_what_it_said)
+{
+    struct program program;
+    run(&program, "OURS=tcp:sideways PEERS= sh $at/bench_peers.sh $build");
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_msg(strstr(program.err, "tcp:sideways failed with 2 ranks: ") != NULL, "%s",
+                  program.err);
+    ck_assert_msg(strstr(program.err, "--algorithm") != NULL, "%s", program.err);
+    program_close(&program);
+    run(&program, "ROUNDS=0 PEERS=nobody sh $at/bench_peers.sh $build");
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_msg(strstr(program.err, "there is no peer 'nobody'") != NULL, "%s", program.err);
+    program_close(&program);
+}
+END_TEST
+
+Suite *peers_suite(void)
+{
+    Suite *suite = suite_create("peers");
+    TCase *tcase = tcase_create("peers");
+    tcase_set_timeout(tcase, 30);
+    tcase_add_test(tcase, ratios_are_taken_round_by_round);
+    tcase_add_test(tcase, the_table_of_our_benchmark_is_read);
+    tcase_add_test(tcase, a_peer_that_is_not_installed_is_named_and_left_out);
+    tcase_add_test(tcase, what_fails_is_named_with_what_it_said);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
