@@ -23,7 +23,7 @@ static void run(struct program *program, const char *command)
 
 /* With 2 ranks the ratios of the rounds at 4 bytes are 2, 4 and 3, so 3; the ratio of the medians
  * would be 4. At 64 MiB they are 12, and the geometric mean is 6. With 4 ranks there are two rounds,
- * and the median is between them. */
+ * and the median is between them; no floor was run, and none has a column. */
 static const char times[] = "cat > times <<'END'\n"
                             "tcp:ring 2 1 4 10\n"
                             "gloo 2 1 4 20\n"
@@ -56,11 +56,11 @@ START_TEST(ratios_are_taken_round_by_round)
         "| 67108864 | tcp:ring | 200.0 | 12.00 (12.00-12.00) | 80 % (75-90) |\n"
         "| geometric mean | tcp:ring | | 6.00 |  |\n"
         "\n4 ranks: time of the column / time of the row, median (least-most) of 2 rounds\n\n"
-        "| bytes | row | its us | gloo | floor |\n"
-        "|--:|:--|--:|--:|--:|\n"
-        "| 4 | tcp:ring | 10.0 | 1.50 (1.00-2.00) |  |\n"
-        "| 67108864 | tcp:ring |  |  |  |\n"
-        "| geometric mean | tcp:ring | | 1.50 |  |\n";
+        "| bytes | row | its us | gloo |\n"
+        "|--:|:--|--:|--:|\n"
+        "| 4 | tcp:ring | 10.0 | 1.50 (1.00-2.00) |\n"
+        "| 67108864 | tcp:ring |  |  |\n"
+        "| geometric mean | tcp:ring | | 1.50 |\n";
     struct program program;
     char command[2048];
     snprintf(command, sizeof command,
@@ -73,11 +73,14 @@ START_TEST(ratios_are_taken_round_by_round)
 }
 END_TEST
 
+/* Of our own benchmark the first rows will do: `head` leaves, and the launcher ends. */
 START_TEST(the_table_of_our_benchmark_is_read)
 {
-    static const char *const sizes[] = {"4", "1024", "16384", "262144", "1048576", "67108864"};
+    static const char *const sizes[] = {"4", "1024"};
     struct program program;
-    run(&program, "ROUNDS=1 WORLDS=2 OURS=tcp:ring PEERS= sh $at/bench_peers.sh $build");
+    run(&program, "printf '#!/bin/sh\n\"$LAUNCH\" \"$@\" | head -n 4\n' > launch; chmod +x launch; "
+                  "ln -s $build/lesson02_allreduce .; "
+                  "ROUNDS=1 WORLDS=2 OURS=tcp:ring PEERS= sh $at/bench_peers.sh .");
     ck_assert_msg(program.code == 0, "%s", program.err);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char row[64], *found;
@@ -88,6 +91,7 @@ START_TEST(the_table_of_our_benchmark_is_read)
         ck_assert_int_eq(sscanf(found + strlen(row), "%lf", &us), 1);
         ck_assert_double_gt(us, 0);
     }
+    ck_assert(program_gone(&program));
     program_close(&program);
 }
 END_TEST

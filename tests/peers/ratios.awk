@@ -53,6 +53,8 @@ function table(world,    s, r, c) {
     split("", sizes_of)
     printf "\n%d ranks: time of the column / time of the row, median (least-most) of %d rounds\n\n", \
         world, rounds[world]
+    columns_n = 0 # those that ran with this world
+    for (c = 1; c in asked; c++) if ((asked[c], world) in ran) column[++columns_n] = asked[c]
     printf "| bytes | row | its us |"
     for (c = 1; c <= columns_n; c++) printf " %s |", column[c]
     printf "\n|--:|:--|--:|"
@@ -73,11 +75,12 @@ function table(world,    s, r, c) {
 
 BEGIN {
     rows_n = split(rows, row, " ")
-    columns_n = split(columns, column, " ")
+    split(columns, asked, " ")
 }
 
 {
     us[$1, $2, $3, $4] = $5
+    ran[$1, $2]
     if (!($2 in known_world)) { known_world[$2]; world[++worlds] = $2 }
     if (!($4 in known_size)) { known_size[$4]; size[++sizes] = $4 }
     if ($3 > rounds[$2]) rounds[$2] = $3
