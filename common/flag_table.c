@@ -101,11 +101,12 @@ const struct flag flags[] = {
      "only failures and the last line", NULL},
     {"bench", NULL, NULL, FLAG_ON, AT(bench), 0, 0, L1 | L2, FLAG_SHARED,
      "measure and print a table instead of training", NULL},
+    {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, L2, FLAG_SHARED,
+     "draw the ring's rounds for this world and network instead of training", NULL},
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},
     {"version", NULL, NULL, FLAG_ON, AT(version), 0, 0, ALL, FLAG_OWN, "print the version", NULL},
 
     {"trace", NULL, NULL, FLAG_ABSENT, 0, 0, 0, ALL, FLAG_OWN, "", NULL},
-    {"explain", NULL, NULL, FLAG_ABSENT, 0, 0, 0, RANKS, FLAG_OWN, "", NULL},
     {"offload", NULL, NULL, FLAG_ABSENT, 0, 0, 0, L4, FLAG_OWN, "", NULL},
     {"max-restarts", NULL, NULL, FLAG_ABSENT, 0, 0, 0, RANKS, FLAG_OWN, "", NULL},
     {NULL, NULL, NULL, FLAG_TITLE, 0, 0, 0, 0, FLAG_OWN, NULL, NULL},

@@ -64,6 +64,7 @@ struct options {
     enum progress_kind progress;
     bool quiet;
     bool bench;          // measure and print a table instead of training (lessons 1 and 2)
+    bool explain;        // draw the ring's rounds instead of training (lesson 2)
     double timeout;      // seconds a rank waits for another (lessons 2-4)
     size_t bucket_bytes; // lessons 3-4
     size_t first_bucket_bytes;

@@ -7,6 +7,7 @@
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/against_single.h"
 #include "lesson02_allreduce/bench.h"
+#include "lesson02_allreduce/explain.h"
 #include "lesson02_allreduce/meet.h"
 #include "lesson02_allreduce/ring.h"
 
@@ -35,12 +36,27 @@ static int train(struct run *run, struct comm *comm, struct against_single *agai
     return error;
 }
 
+/* What --explain asks for. It needs nobody else, so rank 0 does not wait for the others. */
+static int explain(struct run *run)
+{
+    if (run->environment.rank != 0)
+        return 0;
+    int error = explain_ring(stdout, run->environment.world, run->model.count);
+    return error ? fail_set(&run->fail, error, "no memory to draw %d ranks", run->environment.world)
+                 : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct run run;
     struct comm *comm = NULL;
     struct against_single against = {0};
-    int stop = run_open(&run, 2, argc, argv) || meet(&comm, &run);
+    int stop = run_open(&run, 2, argc, argv);
+    if (!stop && run.options.explain) {
+        explain(&run);
+        return run_close(&run);
+    }
+    stop = stop || meet(&comm, &run);
     run.claim = CLAIM;
     if (!stop && run.options.bench)
         stop = bench_allreduce(comm, stdout, &run.fail);
