@@ -8,7 +8,6 @@
 #include "common/decimal.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +16,10 @@
 #include <string.h>
 
 enum { SHOWN_MOST = 40 };
+
+/* Halfway between the largest float and what would follow it: from here on, rounding is to infinity.
+ * The largest float itself, written with nine digits, is a little larger than it is. */
+static const double TOO_LARGE = 0x1.ffffffp127;
 
 struct csv {
     const char *path;
@@ -138,7 +141,7 @@ static int read_line(struct csv *csv, struct text line)
     for (size_t column = 1; code == 0 && column <= csv->columns; column++) {
         struct text cell = text_next_cell(&line);
         double value;
-        if (!decimal_read(cell.begin, cell.length, &value) || fabs(value) > FLT_MAX)
+        if (!decimal_read(cell.begin, cell.length, &value) || fabs(value) >= TOO_LARGE)
             return refuse_cell(csv, column, cell);
         csv->cells[csv->count++] = (float)value;
     }

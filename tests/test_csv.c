@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -163,6 +164,21 @@ START_TEST(a_decimal_comma_locale_changes_nothing)
 }
 END_TEST
 
+/* Nine digits tell any two floats apart, and so many are written: rounded up, they are larger than
+ * the largest float, and nearest to it. */
+START_TEST(the_largest_float_is_read_as_it_is_written)
+{
+    struct read read;
+    read_text(&read, "3.40282347e+38,-3.40282347e+38\n3.4028235e38,3.40282356e38\n");
+    ck_assert_msg(read.code == 0, "%s", read.fail.text);
+    ck_assert_float_eq(read.table.features[0], FLT_MAX);
+    ck_assert_float_eq(read.table.targets[0], -FLT_MAX);
+    ck_assert_float_eq(read.table.features[1], FLT_MAX);
+    ck_assert_float_eq(read.table.targets[1], FLT_MAX);
+    done(&read);
+}
+END_TEST
+
 static const struct {
     const char *text, *words[3];
 } refusals[] = {
@@ -191,6 +207,7 @@ static const struct {
     {"1,1.2.3,2\n", {"line 1, column 2", "'1.2.3'"}},
     {"1,--1,2\n", {"line 1, column 2", "'--1'"}},
     {"1,\"2\",3\n", {"line 1, column 2", "'\"2\"'"}},
+    {"1,3.40282357e38,2\n", {"line 1, column 2", "'3.40282357e38'"}},
     {"1,1e39,2\n", {"line 1, column 2", "'1e39'"}},
     {"1,1e999,2\n", {"line 1, column 2", "'1e999'"}},
     {"1,2,3\n\xEF\xBB\xBF"
@@ -352,6 +369,7 @@ Suite *csv_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, writings_of_the_same_numbers_are_the_same, 0, WRITINGS);
     tcase_add_test(tcase, a_decimal_comma_locale_changes_nothing);
+    tcase_add_test(tcase, the_largest_float_is_read_as_it_is_written);
     tcase_add_loop_test(tcase, what_is_wrong_is_named_with_its_place, 0, REFUSALS);
     tcase_add_test(tcase, a_zero_byte_is_no_number);
     tcase_add_test(tcase, a_folder_or_a_missing_file_is_refused);
