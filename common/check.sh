@@ -26,7 +26,7 @@ if setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 
 # The suites of one process: valgrind runs one thread at a time, ranks that wait would wait long.
-alone="slice rng options metrics progress proof compare tensorfile csv idx dataset sampler locate
+alone="fail slice rng options metrics progress proof compare tensorfile csv idx dataset sampler locate
     layer loss model norm optimizer schedule trainer golden wire"
 
 case $how in

@@ -4,6 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* What is quoted must not command the terminal it is shown on, nor look like a line of ours. */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            *text = '?';
+}
+
 int fail_set(struct fail *fail, int code, const char *format, ...)
 {
     if (fail->code == 0) {
@@ -11,6 +19,7 @@ int fail_set(struct fail *fail, int code, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(fail->text, sizeof fail->text, format, arguments);
         va_end(arguments);
+        make_printable(fail->text);
         fail->code = code;
     }
     return fail->code;

@@ -17,8 +17,9 @@ struct fail {
     char text[FAIL_TEXT_BYTES];
 };
 
-/* Records the sentence unless one is there already. Returns the recorded code, so that a caller
- * writes `return fail_set(fail, -EINVAL, "...")`. `code` must be negative. */
+/* Records the sentence unless one is there already: one line, with '?' for each control byte, for
+ * it may quote what a file or a peer says. Returns the recorded code, so that a caller writes
+ * `return fail_set(fail, -EINVAL, "...")`. `code` must be negative. */
 __attribute__((format(printf, 3, 4))) int fail_set(struct fail *fail, int code, const char *format,
                                                    ...);
 

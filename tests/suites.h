@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+Suite *fail_suite(void);
 Suite *slice_suite(void);
 Suite *rng_suite(void);
 Suite *options_suite(void);
@@ -55,6 +56,7 @@ struct suite_entry {
 };
 
 static const struct suite_entry suites[] = {
+    {"fail", fail_suite},
     {"slice", slice_suite},
     {"rng", rng_suite},
     {"options", options_suite},
