@@ -3,10 +3,12 @@
 # What you may set, as in `make BUILD=/tmp/b CC=clang CFLAGS="-O0 -g"`. V=1 shows the commands.
 BUILD ?= build
 CFLAGS ?= -O3 -g
-# For lesson01 .. lesson04: how many ranks, and the program's flags. For test: which suites.
+# For lesson01 .. lesson04: how many ranks, and the program's flags. For test and fuzz: which.
 NP ?= 4
 ARGS ?=
 SUITE ?=
+# For fuzz: how long each target.
+FUZZ_SECONDS ?= 30
 
 # A library is found by pkg-config (PKG_CONFIG_PATH is honoured), unless its flags are given here.
 # Homebrew keeps two of them off the usual path.
@@ -43,15 +45,19 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
 MAINS = common/launch.c common/verify.c $(LESSONS:%=%/main.c)
 PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) launch verify)
-SOURCES := $(wildcard common/*.c lesson0*/*.c tests/*.c)
+# entry.c is compiled once for each target beside it, and belongs to no other program.
+SOURCES := $(filter-out tests/fuzz/entry.c,$(wildcard common/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
 TESTS = $(filter $(BUILD)/objects/tests/%,$(OBJECTS))
+FUZZING = $(filter $(BUILD)/objects/tests/fuzz/%,$(OBJECTS))
+FUZZERS = $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARY = $(filter-out $(TESTS) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
 
 # What must be installed: to build, to test, to lint.
 TO_BUILD = compiler pkg-config openblas libuv zlib jansson
 TO_TEST = $(TO_BUILD) check
 TO_LINT = $(TO_TEST) clang clang-format clang-tidy shellcheck
+TO_FUZZ = $(TO_BUILD) clang libfuzzer
 TESTING = $(filter test $(BUILD)/check,$(MAKECMDGOALS))
 
 JOBS := $(shell getconf _NPROCESSORS_ONLN)
@@ -114,6 +120,12 @@ valgrind: ## memcheck on the suites of one process
 	$(AGAIN) $(BUILD)/check
 	@sh common/check.sh valgrind $(BUILD) $(SUITE)
 
+fuzz: ## readers of strangers' bytes under libFuzzer (FUZZ_SECONDS=30, SUITE="csv idx")
+	@sh common/install.sh install $(TO_FUZZ)
+	$(AGAIN) CI= CC=clang BUILD=$(BUILD)/fuzz CFLAGS="-O1 -g -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined" \
+		$(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
+	@sh common/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS) $(or $(SUITE),$(FUZZERS))
+
 # --- the code ---
 
 lint: ## install the tools; format, clang-tidy, floors, headers alone, shape, scripts
@@ -125,7 +137,7 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/peers/*.c*)
+	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
@@ -164,7 +176,10 @@ $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS)
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
+$(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(BUILD)/staircase.a
+	$(QUIETLY) $(CC) $(FLAGS) -fsanitize=fuzzer -Dfuzz_target=fuzz_$* $^ -o $@ $(LDFLAGS) $(LIBS)
+
 -include $(OBJECTS:.o=.d)
 
 .PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers diffs data check test sanitize valgrind \
-	lint floors format compdb help clean always
+	fuzz lint floors format compdb help clean always

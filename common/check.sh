@@ -27,7 +27,7 @@ fi
 
 # The suites of one process: valgrind runs one thread at a time, ranks that wait would wait long.
 alone="fail slice rng options metrics progress proof compare tensorfile csv idx dataset sampler locate
-    layer loss model norm optimizer schedule trainer golden wire"
+    layer loss model norm optimizer schedule trainer golden wire corpus"
 
 case $how in
 plain) exec "$BUILD/check" "$@" ;;

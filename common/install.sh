@@ -18,6 +18,7 @@ zlib           zlib1g-dev                  zlib-devel          zlib
 jansson        libjansson-dev              jansson-devel       jansson
 check          check                       check-devel         check
 clang          clang                       clang               llvm
+libfuzzer      libclang-rt-dev             compiler-rt         llvm
 clang-format   clang-format                clang-tools-extra   llvm
 clang-tidy     clang-tidy                  clang-tools-extra   llvm
 shellcheck     shellcheck                  ShellCheck          shellcheck
@@ -37,6 +38,7 @@ title_of() { # THING
     case $1 in
     compiler) echo "The C compiler '${CC:-cc}'" ;;
     openblas) echo OpenBLAS ;;
+    libfuzzer) echo "libFuzzer (of clang)" ;;
     check) echo "Check (the library the tests are written with)" ;;
     fashion-mnist) echo "Fashion-MNIST" ;;
     gloo) echo "gloo (for its benchmark only)" ;;
@@ -70,6 +72,12 @@ compiles() {
     echo '#include <stdio.h>' | ${CC:-cc} -E -x c - >/dev/null 2>&1
 }
 
+# Clang's own libraries may be a package of their own.
+links_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null
+}
+
 present() { # THING
     case $1 in
     compiler) compiles ;;
@@ -79,6 +87,7 @@ present() { # THING
     zlib) [ "${ZLIB_LIBS-}" ] || module zlib ;;
     jansson) [ "${JANSSON_LIBS-}" ] || module jansson ;;
     check) [ "${CHECK_LIBS-}" ] || module check ;;
+    libfuzzer) links_fuzzer ;;
     fashion-mnist) [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ] ;;
     gloo) gloo_compiles ;;
     openmpi) command -v mpirun >/dev/null && is_openmpi ;;

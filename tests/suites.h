@@ -45,6 +45,7 @@ Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *zero1_suite(void);
+Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *forks_suite(void);
 Suite *stairs_suite(void);
@@ -97,6 +98,7 @@ static const struct suite_entry suites[] = {
     {"worker", worker_suite},
     {"ddp", ddp_suite},
     {"zero1", zero1_suite},
+    {"corpus", corpus_suite},
     {"run", run_suite},
     {"forks", forks_suite},
     {"stairs", stairs_suite},
