@@ -42,11 +42,11 @@ static SRunner *runner_of(int count, char **names)
 
 int main(int argc, char **argv)
 {
+    /* In seconds: Check's own 4 are short where cores are shared. Every tcase_create reads it. */
+    setenv("CK_DEFAULT_TIMEOUT", "60", 0);
     SRunner *runner = argc > 1 ? runner_of(argc - 1, argv + 1) : runner_of_all();
     if (!runner)
         return 2;
-    setenv("CK_DEFAULT_TIMEOUT", "60",
-           0); // seconds: Check's own 4 are short where cores are shared
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
