@@ -233,10 +233,10 @@ static int job_tell(struct job *job)
     else if (job->reason[0])
         snprintf(text, sizeof text, "launch: the job was stopped: %s\n", job->reason);
     launch_output_say(&job->output, text);
-    if (cause < ranks && job->options->nodes > 1)
+    if (cause < ranks && code == 1 && job->options->nodes > 1)
         launch_output_say(&job->output,
-                          "launch: that is the first cause on this machine; if it lost a rank of "
-                          "another one, its own words above name that rank\n");
+                          "launch: first on this machine, that is: if it lost a rank of another "
+                          "one, its own words above name that rank\n");
     if (launch_output_flushed(&job->output))
         return code;
     uv_run(&job->loop, UV_RUN_DEFAULT); // until it is written

@@ -49,6 +49,7 @@ Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *forks_suite(void);
 Suite *stairs_suite(void);
+Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
 
 struct suite_entry {
@@ -102,6 +103,7 @@ static const struct suite_entry suites[] = {
     {"run", run_suite},
     {"forks", forks_suite},
     {"stairs", stairs_suite},
+    {"namespaces", namespaces_suite},
     {"mutants", mutants_suite},
     {NULL, NULL},
 };
