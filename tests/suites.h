@@ -34,6 +34,7 @@ Suite *golden_suite(void);
 Suite *replay_suite(void);
 Suite *costmodel_suite(void);
 Suite *extrapolate_suite(void);
+Suite *steps_suite(void);
 Suite *explain_suite(void);
 Suite *wire_suite(void);
 Suite *link_suite(void);
@@ -88,6 +89,7 @@ static const struct suite_entry suites[] = {
     {"replay", replay_suite},
     {"costmodel", costmodel_suite},
     {"extrapolate", extrapolate_suite},
+    {"steps", steps_suite},
     {"explain", explain_suite},
     {"wire", wire_suite},
     {"link", link_suite},
