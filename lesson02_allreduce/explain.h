@@ -8,6 +8,8 @@
 #ifndef LESSON02_EXPLAIN_H
 #define LESSON02_EXPLAIN_H
 
+#include "lesson02_allreduce/algorithm.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -17,5 +19,10 @@ enum { EXPLAIN_WHOLE_MOST = 8 };
 /* The ring's all-reduce of `count` floats: the chunks, a row per round with a column per rank, and
  * the bytes each rank sends. 0, -EINVAL (a world below 1) or -ENOMEM. */
 int explain_ring(FILE *out, int world, size_t count);
+
+/* The ring as above, the others step by step: who sends which floats to whom, and whether they are
+ * added. Of a world that is not drawn whole, each step shows its first messages. -EINVAL for auto,
+ * too: it is no algorithm itself. */
+int explain_algorithm(FILE *out, enum algorithm algorithm, int world, size_t count);
 
 #endif

@@ -255,6 +255,53 @@ START_TEST(a_launched_job_draws_once_and_succeeds)
 }
 END_TEST
 
+/* 5 ranks, worked by hand: 0 gives its vector to 1 and stands by, the others halve. */
+static const struct {
+    enum algorithm algorithm;
+    int world;
+    const char *text;
+} lists[] = {
+    {ALGORITHM_HALVING, 5,
+     "halving all-reduce of 10 floats over 5 ranks (from -> to: which floats)\n"
+     "    step 0   add    0 -> 1: all\n"
+     "    step 1   add    1 -> 2: 5 to 9, 2 -> 1: 0 to 4, 3 -> 4: 5 to 9, 4 -> 3: 0 to 4\n"
+     "    step 2   add    1 -> 3: 3 to 4, 2 -> 4: 8 to 9, 3 -> 1: 0 to 2, 4 -> 2: 5 to 7\n"
+     "    step 3   store  1 -> 3: 0 to 2, 2 -> 4: 5 to 7, 3 -> 1: 3 to 4, 4 -> 2: 8 to 9\n"
+     "    step 4   store  1 -> 2: 0 to 4, 2 -> 1: 5 to 9, 3 -> 4: 0 to 4, 4 -> 3: 5 to 9\n"
+     "    step 5   store  1 -> 0: all\n"
+     "steps: 6; every rank now has the sum; bytes sent by a rank: 40 to 100\n"},
+    {ALGORITHM_DIRECT, 3,
+     "direct all-reduce of 10 floats over 3 ranks (from -> to: which floats)\n"
+     "    step 0   add    0 -> 1: all, 0 -> 2: all, 1 -> 0: all, 1 -> 2: all,\n"
+     "                    2 -> 0: all, 2 -> 1: all\n"
+     "steps: 1; every rank now has the sum; bytes sent by a rank: 80 to 80\n"},
+    {ALGORITHM_ROOT, 9,
+     "root all-reduce of 10 floats over 9 ranks (from -> to: which floats)\n"
+     "    step 0   add    1 -> 0: all, 2 -> 0: all, 3 -> 0: all, 4 -> 0: all, ... 8 messages in "
+     "all\n"
+     "    step 1   store  0 -> 1: all, 0 -> 2: all, 0 -> 3: all, 0 -> 4: all, ... 8 messages in "
+     "all\n"
+     "steps: 2; every rank now has the sum; bytes sent by a rank: 40 to 320\n"},
+    {ALGORITHM_TREE, 1,
+     "tree all-reduce of 10 floats over 1 rank (from -> to: which floats)\n"
+     "nothing is sent\n"},
+};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+START_TEST(other_algorithms_are_listed_step_by_step)
+{
+    char *text = NULL;
+    size_t size_bytes = 0;
+    FILE *out = open_memstream(&text, &size_bytes);
+    ck_assert_ptr_nonnull(out);
+    ck_assert_int_eq(explain_algorithm(out, lists[_i].algorithm, lists[_i].world, 10), 0);
+    ck_assert_int_eq(explain_algorithm(out, ALGORITHM_AUTO, 3, 10), -EINVAL);
+    fclose(out);
+    ck_assert_str_eq(text, lists[_i].text);
+    free(text);
+}
+END_TEST
+
 Suite *explain_suite(void)
 {
     Suite *suite = suite_create("explain");
@@ -263,6 +310,7 @@ Suite *explain_suite(void)
     tcase_add_loop_test(tcase, following_the_drawn_rounds_makes_every_chunk_whole, 2,
                         EXPLAIN_WHOLE_MOST + 1);
     tcase_add_loop_test(tcase, a_large_world_is_abridged_and_says_so, 0, 3);
+    tcase_add_loop_test(tcase, other_algorithms_are_listed_step_by_step, 0, LISTS);
     tcase_add_test(tcase, no_world_is_refused);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, rank_0_draws_without_meeting_anyone);
