@@ -66,6 +66,8 @@ struct options {
     bool bench;          // measure and print a table instead of training (lessons 1 and 2)
     bool explain;        // draw the ring's rounds instead of training (lesson 2)
     double timeout;      // seconds a rank waits for another (lessons 2-4)
+    int algorithm;       // enum algorithm of lesson 2
+    int transport;       // enum comm_transport of lesson 2
     size_t bucket_bytes; // lessons 3-4
     size_t first_bucket_bytes;
     bool overlap;

@@ -44,8 +44,8 @@ void against_single_release(struct against_single *against)
 }
 
 /* What lesson 1 computes of the samples of `rank` of `world`, into grad. */
-static void replay(struct against_single *against, const struct step *step, size_t rank,
-                   size_t world, float *grad)
+static void replay_rank(struct against_single *against, const struct step *step, size_t rank,
+                        size_t world, float *grad)
 {
     struct trainer trainer = against->replay;
     trainer.rank = rank;
@@ -54,15 +54,18 @@ static void replay(struct against_single *against, const struct step *step, size
     trainer_gradient(&trainer, step);
 }
 
-static void prove_shares(struct against_single *against, struct run *run, const struct step *step)
+static void prove_shares(struct against_single *against, struct run *run, const struct step *step,
+                         enum algorithm algorithm)
 {
+    char what[128];
     size_t count = run->model.count, world = run->trainer.world;
-    const float *shares[ENVIRONMENT_WORLD_MOST];
+    const void *shares[ENVIRONMENT_WORLD_MOST];
     for (size_t rank = 0; rank < world; rank++) {
-        replay(against, step, rank, world, against->shares + rank * count);
+        replay_rank(against, step, rank, world, against->shares + rank * count);
         shares[rank] = against->shares + rank * count;
     }
-    replay_ring_allreduce(shares, world, count, against->sum);
+    struct replay replay = {shares, world, count, COMM_F32, COMM_SUM};
+    replay_allreduce(&replay, algorithm, against->sum);
     struct prove prove = {0};
     struct prove_pair pair = {
         .slice = run->whole,
@@ -71,7 +74,9 @@ static void prove_shares(struct against_single *against, struct run *run, const 
         .before = against->steps > 0 ? against->before : NULL,
     };
     prove_pair(&prove, &pair);
-    prove_end(&prove, run, step, "gradient after the ring = lesson 1's shares added in ring order");
+    snprintf(what, sizeof what, "gradient after the %s = lesson 1's shares added in %s order",
+             algorithm_name(algorithm), algorithm_name(algorithm));
+    prove_end(&prove, run, step, what);
     memcpy(against->before, against->sum, count * sizeof *against->sum);
 }
 
@@ -81,7 +86,7 @@ void against_single_whole(struct against_single *against, struct run *run, const
 {
     float *whole = against->sum;
     struct prove prove = {0};
-    replay(against, step, 0, 1, whole);
+    replay_rank(against, step, 0, 1, whole);
     bound_step(&against->bound, &against->replay, step);
     for (size_t i = 0; i < run->model.count; i++)
         against->bound.bound[i] *= 2;
@@ -101,7 +106,8 @@ void against_single_whole(struct against_single *against, struct run *run, const
 int against_single_gradient(struct against_single *against, struct run *run, struct comm *comm,
                             const struct step *step)
 {
-    prove_shares(against, run, step);
+    size_t bytes = run->model.count * sizeof(float);
+    prove_shares(against, run, step, choice_for(comm_choice(comm), bytes));
     against_single_whole(against, run, step, &run->whole, 1);
     int error = agree(run, comm, step, "gradient = the gradient of every other rank", run->grad,
                       against->sum);

@@ -1,9 +1,5 @@
 /* caller: connect, say hello, hear the answer. See the header. */
 #include "lesson02_allreduce/caller.h"
-#include "lesson02_allreduce/link.h"
-
-#include <errno.h>
-#include <fcntl.h>
 
 static void fail(struct caller *caller, int error)
 {
@@ -59,22 +55,31 @@ static void on_connect(uv_connect_t *connect, int status)
         caller->state = CALLER_CONNECTED;
 }
 
-void caller_call(struct caller *caller, uv_loop_t *loop, const struct sockaddr *address,
-                 int buffer_bytes)
+/* Begins to connect, from a given address if there is one. */
+static int call(struct caller *caller, const struct caller_route *route)
 {
+    int error = route->from ? stream_bind(&caller->stream, route->from, 0) : 0;
+    if (error)
+        return error;
+    return stream_connect(&caller->stream, &caller->connect, route->to, route->buffer_bytes,
+                          on_connect);
+}
+
+void caller_call(struct caller *caller, uv_loop_t *loop, const struct caller_route *route)
+{
+    bool at_once = route->to->sa_family == AF_UNIX;
     caller->state = CALLER_CONNECTING;
     caller->connect.data = caller;
     caller->filled = 0;
     caller->reply.length_bytes = 0;
-    int error = uv_tcp_init_ex(loop, &caller->tcp, address->sa_family); // makes the socket now
-    if (error) // out of descriptors, say: a handle without a socket, so that it can be closed
-        uv_tcp_init(loop, &caller->tcp);
-    caller->tcp.data = caller;
-    link_size_buffers(&caller->tcp, buffer_bytes);
+    int error = stream_init(&caller->stream, loop, route->to->sa_family);
+    caller->stream.handle.data = caller;
     if (!error)
-        error = uv_tcp_connect(&caller->connect, &caller->tcp, address, on_connect);
+        error = call(caller, route);
     if (error)
         fail(caller, error);
+    else if (at_once)
+        caller->state = CALLER_CONNECTED;
 }
 
 /* A join is answered; a link is not. */
@@ -95,7 +100,7 @@ static void on_spoken_join(uv_write_t *write, int status)
 
 void caller_say(struct caller *caller, const struct wire_hello *hello)
 {
-    uv_stream_t *stream = (uv_stream_t *)&caller->tcp;
+    uv_stream_t *stream = &caller->stream.uv;
     bool join = hello->purpose == WIRE_JOIN;
     wire_put_hello(caller->hello, hello);
     uv_buf_t buffer = uv_buf_init((char *)caller->hello, WIRE_HELLO_BYTES);
@@ -111,11 +116,7 @@ void caller_say(struct caller *caller, const struct wire_hello *hello)
 
 int caller_take_socket(struct caller *caller)
 {
-    uv_os_fd_t fd;
-    int error = uv_fileno((uv_handle_t *)&caller->tcp, &fd);
-    int copy = error ? error : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (!error && copy < 0)
-        copy = -errno;
+    int copy = stream_copy_socket(&caller->stream);
     caller_hang_up(caller);
     return copy;
 }
@@ -131,5 +132,5 @@ void caller_hang_up(struct caller *caller)
     if (caller->state == CALLER_RESTING || caller->state == CALLER_CLOSING)
         return;
     caller->state = CALLER_CLOSING;
-    uv_close((uv_handle_t *)&caller->tcp, on_closed);
+    uv_close(&caller->stream.handle, on_closed);
 }

@@ -11,6 +11,7 @@
 #ifndef LESSON02_CALLER_H
 #define LESSON02_CALLER_H
 
+#include "lesson02_allreduce/stream.h"
 #include "lesson02_allreduce/wire.h"
 
 #include <stddef.h>
@@ -30,7 +31,7 @@ enum caller_state {
 enum { CALLER_BODY_MOST = ENVIRONMENT_WORLD_MOST * WIRE_ADDRESS_BYTES };
 
 struct caller {
-    uv_tcp_t tcp;
+    union stream stream;
     enum caller_state state;
     int error; // why it failed last
     uv_connect_t connect;
@@ -41,9 +42,12 @@ struct caller {
     uint8_t answer[WIRE_REPLY_BYTES + CALLER_BODY_MOST]; // then the body, reply.length_bytes
 };
 
-/* RESTING -> CONNECTING, or FAILED. */
-void caller_call(struct caller *caller, uv_loop_t *loop, const struct sockaddr *address,
-                 int buffer_bytes);
+/* RESTING -> CONNECTING, or CONNECTED, or FAILED. `from`: the address to call from, or NULL. */
+struct caller_route {
+    const struct sockaddr *from, *to;
+    int buffer_bytes; // of the socket; 0: the system's own
+};
+void caller_call(struct caller *caller, uv_loop_t *loop, const struct caller_route *route);
 
 /* CONNECTED -> SPEAKING. */
 void caller_say(struct caller *caller, const struct wire_hello *hello);

@@ -11,13 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Received bytes are added in pieces of at most this: they are still in the cache then. */
+/* Received bytes are folded in pieces of at most this: they are still in the cache then. */
 enum { STAGING_BYTES = 256 * 1024 };
 
 static const char *const operation_names[] = {"reduce-scatter", "all-gather", "all-reduce",
                                               "broadcast", "barrier"};
-static const char *const type_names[] = {"f32", "f64", "u64"};
-static const size_t type_bytes[] = {4, 8, 8};
+static const char *const type_names[] = {"f32", "f64", "i32", "i64", "u8"};
+static const size_t type_bytes[] = {4, 8, 4, 8, 1};
+static const char *const reduction_names[] = {"sum", "min", "max", "product"};
 
 size_t comm_type_bytes(enum comm_type type)
 {
@@ -27,28 +28,23 @@ size_t comm_type_bytes(enum comm_type type)
 void comm_describe(char text[CALL_TEXT_BYTES], const struct comm_call *call, uint64_t sequence,
                    uint32_t tag)
 {
-    snprintf(text, CALL_TEXT_BYTES, "call %" PRIu64 ": %s of %" PRIu64 " %s (tag %" PRIu32 ")",
-             sequence, operation_names[call->operation], call->count, type_names[call->type], tag);
+    bool reduces = call->operation == COMM_ALLREDUCE || call->operation == COMM_REDUCE_SCATTER;
+    snprintf(text, CALL_TEXT_BYTES,
+             "call %" PRIu64 ": %s %s of %" PRIu64 " %s (%s%stag %" PRIu32 ")", sequence,
+             algorithm_name(call->algorithm), operation_names[call->operation], call->count,
+             type_names[call->type], reduces ? reduction_names[call->reduction] : "",
+             reduces ? ", " : "", tag);
 }
 
-static void on_left_bytes(struct link *link)
+static void on_bytes(struct link *link)
 {
-    incoming_advance(link->owner);
+    struct peer *peer = link->owner;
+    if (link->error)
+        peer->comm->trouble = true;
+    incoming_advance(peer);
 }
 
-static void on_right_bytes(struct link *link)
-{
-    news_advance(link->owner);
-}
-
-static int open_link(struct comm *comm, struct link *link, int fd)
-{
-    link->owner = comm;
-    link->on_bytes = link == &comm->left ? on_left_bytes : on_right_bytes;
-    return link_open(link, &comm->loop, fd, STAGING_BYTES);
-}
-
-/* A write to a neighbour that has died is to be an error, not the end of this process. */
+/* A write to a peer that has died is to be an error, not the end of this process. */
 static void ignore_sigpipe(void)
 {
     struct sigaction action;
@@ -56,25 +52,52 @@ static void ignore_sigpipe(void)
         signal(SIGPIPE, SIG_IGN);
 }
 
-static int open_ring(struct comm *comm, int left_fd, int right_fd)
+static int open_loop(struct comm *comm)
 {
-    ignore_sigpipe();
+    comm->peers = calloc((size_t)comm->world, sizeof *comm->peers);
+    if (!comm->peers)
+        return -ENOMEM;
     int error = uv_loop_init(&comm->loop);
-    if (error) {
-        close(left_fd);
-        close(right_fd);
+    if (error)
         return error;
-    }
     comm->loop_open = true;
     uv_timer_init(&comm->loop, &comm->timer);
     comm->timer.data = comm;
-    error = open_link(comm, &comm->left, left_fd);
-    int right_error = open_link(comm, &comm->right, right_fd);
-    return error ? error : right_error;
+    return 0;
+}
+
+/* Takes every socket, also when one of them is of no use. */
+static int open_links(struct comm *comm, const int *fds)
+{
+    int first = 0;
+    for (int rank = 0; rank < comm->world; rank++) {
+        struct peer *peer = &comm->peers[rank];
+        peer->comm = comm;
+        peer->rank = rank;
+        peer->link.owner = peer;
+        peer->link.on_bytes = on_bytes;
+        if (rank == comm->rank)
+            continue;
+        int error = link_open(&peer->link, &comm->loop, fds[rank], STAGING_BYTES);
+        first = first ? first : error;
+    }
+    return first;
+}
+
+static int open_mesh(struct comm *comm, const int *fds)
+{
+    ignore_sigpipe();
+    int error = open_loop(comm);
+    if (!error)
+        return open_links(comm, fds);
+    for (int rank = 0; rank < comm->world; rank++)
+        if (rank != comm->rank)
+            close(fds[rank]);
+    return error;
 }
 
 int comm_adopt(struct comm **result, const struct environment *environment,
-               const struct comm_config *config, const int fds[2], struct fail *fail)
+               const struct comm_config *config, const int *fds, struct fail *fail)
 {
     *result = NULL;
     struct comm *comm = calloc(1, sizeof *comm);
@@ -83,7 +106,9 @@ int comm_adopt(struct comm **result, const struct environment *environment,
     comm->rank = environment->rank;
     comm->world = environment->world;
     comm->timeout_seconds = config->timeout_seconds;
-    int error = comm->world > 1 ? open_ring(comm, fds[0], fds[1]) : 0;
+    comm->log = config->log;
+    comm->choice = choice_fixed(ALGORITHM_RING);
+    int error = comm->world > 1 ? open_mesh(comm, fds) : 0;
     if (error) {
         comm_shut(comm);
         free(comm);
@@ -97,7 +122,7 @@ int comm_adopt(struct comm **result, const struct environment *environment,
 int comm_open(struct comm **result, const struct environment *environment,
               const struct comm_config *config, struct fail *fail)
 {
-    int fds[2] = {-1, -1};
+    int fds[ENVIRONMENT_WORLD_MOST];
     *result = NULL;
     if (environment->world > 1) {
         ignore_sigpipe();
@@ -110,18 +135,20 @@ int comm_open(struct comm **result, const struct environment *environment,
 
 void comm_shut(struct comm *comm)
 {
-    if (!comm->loop_open)
-        return;
-    link_close(&comm->left);
-    link_close(&comm->right);
-    uv_close((uv_handle_t *)&comm->timer, NULL);
-    uv_run(&comm->loop, UV_RUN_DEFAULT); // until the last handle is closed
-    int error = uv_loop_close(&comm->loop);
-    assert(error == 0);
-    (void)error;
-    comm->loop_open = false;
-    link_release(&comm->left);
-    link_release(&comm->right);
+    if (comm->loop_open) {
+        for (int rank = 0; rank < comm->world; rank++)
+            link_close(&comm->peers[rank].link);
+        uv_close((uv_handle_t *)&comm->timer, NULL);
+        uv_run(&comm->loop, UV_RUN_DEFAULT); // until the last handle is closed
+        int error = uv_loop_close(&comm->loop);
+        assert(error == 0);
+        (void)error;
+        comm->loop_open = false;
+    }
+    for (int rank = 0; comm->peers && rank < comm->world; rank++)
+        link_release(&comm->peers[rank].link);
+    free(comm->peers);
+    comm->peers = NULL;
 }
 
 void comm_close(struct comm *comm)
@@ -158,6 +185,16 @@ uint64_t comm_bytes_sent(const struct comm *comm)
     return comm->sent_bytes;
 }
 
+const struct choice *comm_choice(const struct comm *comm)
+{
+    return &comm->choice;
+}
+
+void comm_set_choice(struct comm *comm, const struct choice *choice)
+{
+    comm->choice = *choice;
+}
+
 void comm_tag(struct comm *comm, uint32_t tag)
 {
     comm->tag = tag;
@@ -167,50 +204,66 @@ int comm_begin(struct comm *comm, const struct comm_call *call)
 {
     if (comm->fail.code)
         return comm->fail.code;
-    assert(!comm->in_call);
+    assert(!comm->in_call && comm->transfers == 0);
     comm->in_call = true;
     comm->sequence++;
     comm->call = *call;
-    comm->incoming.frames = 0;
-    comm->outgoing.frames = 0;
+    for (int rank = 0; rank < comm->world && comm->peers; rank++) {
+        struct peer *peer = &comm->peers[rank];
+        peer->incoming.frames = peer->outgoing.frames = 0;
+        comm->trouble = comm->trouble || peer->gone || peer->link.error;
+    }
     return 0;
 }
 
-static void begin_receiving(struct comm *comm, const struct comm_step *step)
+static void send_paced(struct comm *comm, int to, const void *data, size_t count,
+                       const struct incoming *pacer)
 {
-    struct incoming *incoming = &comm->incoming;
-    incoming->wanted = step->receive != NULL;
-    incoming->header_seen = false;
-    incoming->into = step->receive;
-    incoming->how = step->how;
-    incoming->expected_bytes = step->receive_count * comm_type_bytes(comm->call.type);
-    incoming->done_bytes = 0;
+    if (comm->fail.code)
+        return;
+    struct peer *peer = &comm->peers[to];
+    struct outgoing *outgoing = &peer->outgoing;
+    assert(comm->in_call && to != comm->rank && !outgoing->wanted);
+    outgoing->wanted = true;
+    outgoing->header_given = false;
+    outgoing->from = data;
+    outgoing->bytes = count * comm_type_bytes(comm->call.type);
+    outgoing->given_bytes = 0;
+    outgoing->pacer = pacer;
+    comm->transfers++;
+    comm->sent_bytes += WIRE_FRAME_BYTES + outgoing->bytes;
+    outgoing_advance(peer);
 }
 
-static void begin_sending(struct comm *comm, const struct comm_step *step)
+void comm_send(struct comm *comm, int to, const void *data, size_t count)
 {
-    struct outgoing *outgoing = &comm->outgoing;
-    outgoing->bytes = step->send_count * comm_type_bytes(comm->call.type);
-    struct wire_frame frame = {.kind = WIRE_DATA,
-                               .call = comm->call,
-                               .tag = comm->tag,
-                               .step = outgoing->frames++,
-                               .sequence = comm->sequence,
-                               .length_bytes = outgoing->bytes};
-    comm->sent_bytes += WIRE_FRAME_BYTES + outgoing->bytes;
-    link_send(&comm->right, &outgoing->parcel, &frame, step->send);
+    send_paced(comm, to, data, count, NULL);
+}
+
+void comm_receive(struct comm *comm, int from, void *data, size_t count, enum comm_receive how)
+{
+    if (comm->fail.code)
+        return;
+    struct peer *peer = &comm->peers[from];
+    struct incoming *incoming = &peer->incoming;
+    assert(comm->in_call && from != comm->rank && !incoming->wanted);
+    incoming->wanted = true;
+    incoming->header_seen = false;
+    incoming->into = data;
+    incoming->how = how;
+    incoming->expected_bytes = count * comm_type_bytes(comm->call.type);
+    incoming->done_bytes = 0;
+    comm->transfers++;
+    incoming_advance(peer);
 }
 
 int comm_exchange(struct comm *comm, const struct comm_step *step)
 {
     if (comm->fail.code || comm->world == 1)
         return comm->fail.code;
-    assert(comm->in_call);
-    begin_receiving(comm, step);
-    if (step->send)
-        begin_sending(comm, step);
-    incoming_advance(comm);
-    return wait_step(comm);
+    comm_receive(comm, step->from, step->receive, step->receive_count, step->how);
+    send_paced(comm, step->to, step->send, step->send_count, &comm->peers[step->from].incoming);
+    return comm_wait(comm);
 }
 
 int comm_end(struct comm *comm)

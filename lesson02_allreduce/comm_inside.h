@@ -1,13 +1,14 @@
 /*
  * comm_inside: what the files that make up the communicator share, and nobody else sees.
  *
- *     comm.c      the verbs: open, begin, exchange, end, close
- *     incoming.c  bytes from the left: the header checked, then the payload put in its place
- *     wait.c      drives the loop until a step is done, or will never be
- *     news.c      errors and goodbyes: recorded, passed on to both neighbours, heard from both
+ *     comm.c      the verbs: open, begin, send, receive, end, close
+ *     outgoing.c  a frame on its way to a peer, piece by piece
+ *     incoming.c  bytes from a peer: the header checked, then the payload put in its place
+ *     wait.c      drives the loop until all transfers are done, or never will be
+ *     news.c      errors and goodbyes: recorded, passed on to all peers, heard from all
  *
- *     left link   data comes in, and bad news between two frames; bad news and a goodbye go out
- *     right link  data goes out, and bad news behind it; bad news and a goodbye come in
+ * One stream per peer carries its frames in order: data, each expected by a transfer of ours; and
+ * between them what needs no transfer: "I wait myself", bad news, a goodbye.
  */
 #ifndef LESSON02_COMM_INSIDE_H
 #define LESSON02_COMM_INSIDE_H
@@ -17,7 +18,7 @@
 
 #include <stdbool.h>
 
-/* The frame a step waits for. */
+/* The frame that is awaited from a peer. */
 struct incoming {
     bool wanted;      // it is expected, and not yet whole
     bool header_seen; // and checked: payload bytes follow
@@ -27,72 +28,81 @@ struct incoming {
     uint32_t frames;                   // whole ones in this call so far
 };
 
-/* The frame a step sends. */
+/* The frame that is sent to a peer. */
 struct outgoing {
+    bool wanted; // it is to be sent, and not yet with the system
     struct parcel parcel;
-    size_t bytes;    // of the payload
-    uint32_t frames; // in this call so far
+    const uint8_t *from;
+    size_t bytes, given_bytes; // of the payload; and given to the link so far
+    bool header_given;
+    uint32_t frames;              // in this call so far
+    const struct incoming *pacer; // sends no faster than this comes in; NULL: as fast as it can
 };
 
-/* Since when no byte has moved, and what has been said about it. Zeroed when one moves. */
+struct peer {
+    struct comm *comm;
+    int rank;
+    struct link link;
+    struct incoming incoming;
+    struct outgoing outgoing;
+
+    struct parcel waiting;  // tells the peer that this rank waits itself
+    uint64_t waits_silence; // the silence in which the peer told us so
+    bool gone;              // it said goodbye,
+    uint64_t sequence;      // having finished this many calls
+    struct parcel news;
+    bool knows; // the error: it was heard from this peer
+};
+
+/* Since when no byte has moved, and what has been done about it. */
 struct silence {
-    double since;    // clock_seconds(); 0: not waited yet
-    int looks;       // at the loop, so far
-    bool told_right; // that this rank is alive, and waits itself
-    bool left_waits; // the left neighbour told us the same
+    uint64_t number;     // of this silence; the first is 1
+    double since;        // clock_seconds(); 0: not waited yet
+    int looks;           // at the loop, so far
+    bool told, logged;   // peers were told that this rank waits; the log says for whom
+    size_t queued_bytes; // given to links and not yet taken, when it was looked at last
 };
 
 struct comm {
     int rank, world;
     double timeout_seconds;
+    FILE *log;
+    struct choice choice;
     struct fail fail; // the first error
 
     uv_loop_t loop;
     uv_timer_t timer; // armed only while blocked
     bool time_is_up;
     bool loop_open;
-    struct link left, right;
+    struct peer *peers; // (world): this rank's own is not used
 
     struct comm_call call;
     uint32_t tag;
     bool in_call;
     uint64_t sequence; // of the call that is open, or was last
-    struct incoming incoming;
-    struct outgoing outgoing;
+    size_t transfers;  // sends and receives that are not done yet
+    bool trouble;      // a link broke or a peer left: time to judge
     uint64_t sent_bytes;
+    uint64_t moved_bytes; // of transfers, both ways
     struct silence silence;
-    struct parcel waiting;       // tells the right neighbour so
-    uint64_t left_waiting_bytes; // received of such frames: not a byte of them counts as moved
-
-    bool right_gone;               // the right neighbour said goodbye,
-    uint64_t right_sequence;       // having finished this many calls
-    struct link *told_by;          // where the error was heard; NULL: seen by this rank itself
     char news[WIRE_TEXT_MOST + 1]; // the sentence to pass on
-    struct parcel news_left, news_right;
 };
 
-static inline int comm_left_rank(const struct comm *comm)
-{
-    return (comm->rank + comm->world - 1) % comm->world;
-}
-
-static inline int comm_right_rank(const struct comm *comm)
-{
-    return (comm->rank + 1) % comm->world;
-}
-
-/* "call 7: all-reduce of 5 f32 (tag 0)" */
+/* "call 7: ring all-reduce of 5 f32 (sum, tag 0)" */
 enum { CALL_TEXT_BYTES = 128 };
 void comm_describe(char text[CALL_TEXT_BYTES], const struct comm_call *call, uint64_t sequence,
                    uint32_t tag);
 
-/* Takes what has come from the left: on_bytes of the left link, and when a step begins. */
-void incoming_advance(struct comm *comm);
+/* Takes what has come from a peer: on_bytes of its link, and when a receive begins. */
+void incoming_advance(struct peer *peer);
 
-/* Runs the loop until the step is done. 0, or the first error, which is then passed on. */
-int wait_step(struct comm *comm);
+/* Gives the link as much as may go now. Called when a send begins and whenever the loop has run. */
+void outgoing_advance(struct peer *peer);
 
-/* Runs the loop until nothing of the three parcels is under way, or `seconds` have passed. */
+/* Gives the link all that is left of a frame, so that news may follow it. False: it cannot. */
+bool outgoing_flush(struct peer *peer);
+
+/* Runs the loop until nothing of the peers' news and frames is under way, or for `seconds`. */
 void wait_sent(struct comm *comm, double seconds);
 
 /* Records an error this rank has seen, unless there is one already. The sentence opens with rank
@@ -100,16 +110,18 @@ void wait_sent(struct comm *comm, double seconds);
 __attribute__((format(printf, 3, 4))) void news_record(struct comm *comm, int code,
                                                        const char *format, ...);
 
-/* A frame of news is at the head of what `from` has staged, perhaps in part. */
-void news_take(struct comm *comm, struct link *from, const struct wire_frame *frame);
+/* A frame of news or a goodbye is at the head of what the peer's link has staged, perhaps in part:
+ * taken once it is whole. */
+void news_take(struct peer *peer, const struct wire_frame *frame);
 
-/* Takes what has come from the right: on_bytes of the right link. */
-void news_advance(struct comm *comm);
+/* The peer's link is at its end. Does a goodbye or bad news lie behind data nobody has wanted yet?
+ * Then it is taken. */
+void news_search(struct peer *peer);
 
-/* Passes the recorded error on to the neighbours that do not know it, and closes the links. */
+/* Passes the recorded error on to the peers that do not know it, and closes the links. */
 void news_spread(struct comm *comm);
 
-/* Tells the left neighbour that this rank leaves in good order. */
+/* Tells all peers that this rank leaves in good order. */
 void news_leave(struct comm *comm);
 
 /* Closes links, timer and loop. May be called twice. */

@@ -1,9 +1,7 @@
 /* door: a listening socket and its guests. See the header. */
 #include "lesson02_allreduce/door.h"
-#include "lesson02_allreduce/link.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +26,7 @@ void door_dismiss(struct guest *guest, const char *why)
         fflush(door->log);
     }
     guest->state = GUEST_CLOSING;
-    uv_close((uv_handle_t *)&guest->tcp, on_guest_closed);
+    uv_close(&guest->stream.handle, on_guest_closed);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -41,7 +39,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 
 static void hear_hello(struct guest *guest)
 {
-    uv_read_stop((uv_stream_t *)&guest->tcp); // what follows is not for us
+    uv_read_stop(&guest->stream.uv); // what follows is not for us
     int error = wire_get_hello(&guest->hello, guest->bytes);
     if (error == -EPROTONOSUPPORT)
         door_dismiss(guest, "it speaks another version of the protocol");
@@ -92,20 +90,19 @@ static void seat_next(struct door *door)
 {
     struct guest *guest = find_place(door);
     door->someone_waits = guest == NULL;
-    if (!guest || uv_tcp_init(door->listener.loop, &guest->tcp) != 0)
+    if (!guest || stream_init(&guest->stream, door->loop, door->family) != 0)
         return;
-    guest->tcp.data = guest;
+    guest->stream.handle.data = guest;
     guest->state = GUEST_SPEAKING;
     guest->arrival = door->arrivals++;
     guest->filled = 0;
     guest->gone = false;
-    int length = sizeof guest->from;
-    int error = uv_accept((uv_stream_t *)&door->listener, (uv_stream_t *)&guest->tcp);
+    int error = uv_accept(&door->listener.uv, &guest->stream.uv);
     if (!error)
-        error = uv_tcp_getpeername(&guest->tcp, (struct sockaddr *)&guest->from, &length);
+        error = stream_peer_name(&guest->stream, &guest->from);
     address_name(guest->name, &guest->from);
     if (!error)
-        error = uv_read_start((uv_stream_t *)&guest->tcp, on_alloc, on_read);
+        error = uv_read_start(&guest->stream.uv, on_alloc, on_read);
     if (error) // such as ENOTCONN: it came and left at once
         door_dismiss(guest, "it left at once");
 }
@@ -124,21 +121,23 @@ int door_init(struct door *door, uv_loop_t *loop, size_t seats)
         return -ENOMEM;
     for (size_t i = 0; i < door->guest_count; i++)
         door->guests[i].door = door;
-    door->listener.loop = loop; // until uv_tcp_init
+    door->loop = loop;
     return 0;
 }
 
+/* address: to bind; NULL: fd is bound. */
 static int listen_on(struct door *door, const struct sockaddr *address, int fd)
 {
-    int error = uv_tcp_init(door->listener.loop, &door->listener);
+    door->family = address ? address->sa_family : AF_INET;
+    int error = stream_init(&door->listener, door->loop, door->family);
     if (error)
         return error;
     door->open = true;
-    door->listener.data = door;
-    error = address ? uv_tcp_bind(&door->listener, address, 0) : uv_tcp_open(&door->listener, fd);
-    link_size_buffers(&door->listener, door->buffer_bytes); // accepted sockets inherit them
+    door->listener.handle.data = door;
+    error = address ? stream_bind(&door->listener, address, door->buffer_bytes)
+                    : stream_take_over(&door->listener, fd, door->buffer_bytes);
     if (!error) // an address in use is reported here, not by bind
-        error = uv_listen((uv_stream_t *)&door->listener, BACKLOG, on_connection);
+        error = uv_listen(&door->listener.uv, BACKLOG, on_connection);
     return error;
 }
 
@@ -149,15 +148,13 @@ int door_listen(struct door *door, const struct sockaddr *address)
 
 int door_take_over(struct door *door, int fd)
 {
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
     return listen_on(door, NULL, fd);
 }
 
-uint16_t door_port(const struct door *door)
+uint32_t door_port(const struct door *door)
 {
     struct sockaddr_storage address;
-    int length = sizeof address;
-    if (!door->open || uv_tcp_getsockname(&door->listener, (struct sockaddr *)&address, &length))
+    if (!door->open || stream_own_name(&door->listener, &address))
         return 0;
     return address_port(&address);
 }
@@ -165,7 +162,7 @@ uint16_t door_port(const struct door *door)
 void door_seat(struct guest *guest)
 {
     guest->state = GUEST_SEATED;
-    if (uv_read_start((uv_stream_t *)&guest->tcp, on_alloc, on_read))
+    if (uv_read_start(&guest->stream.uv, on_alloc, on_read))
         guest->gone = true;
 }
 
@@ -180,8 +177,7 @@ void door_answer(struct guest *guest, const uint8_t *bytes, size_t size_bytes)
 {
     uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size_bytes);
     guest->answer.data = guest;
-    guest->answering =
-        uv_write(&guest->answer, (uv_stream_t *)&guest->tcp, &buffer, 1, on_answered) == 0;
+    guest->answering = uv_write(&guest->answer, &guest->stream.uv, &buffer, 1, on_answered) == 0;
 }
 
 bool door_is_answering(const struct door *door)
@@ -194,11 +190,7 @@ bool door_is_answering(const struct door *door)
 
 int door_take_socket(struct guest *guest)
 {
-    uv_os_fd_t fd;
-    int error = uv_fileno((uv_handle_t *)&guest->tcp, &fd);
-    int copy = error ? error : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (!error && copy < 0)
-        copy = -errno;
+    int copy = stream_copy_socket(&guest->stream);
     door_dismiss(guest, NULL);
     return copy;
 }
@@ -206,7 +198,7 @@ int door_take_socket(struct guest *guest)
 void door_close(struct door *door)
 {
     if (door->open)
-        uv_close((uv_handle_t *)&door->listener, NULL);
+        uv_close(&door->listener.handle, NULL);
     door->open = false;
     for (size_t i = 0; i < door->guest_count; i++)
         if (door->guests[i].state != GUEST_FREE && door->guests[i].state != GUEST_CLOSING)

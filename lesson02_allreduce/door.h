@@ -14,6 +14,7 @@
 #define LESSON02_DOOR_H
 
 #include "lesson02_allreduce/address.h"
+#include "lesson02_allreduce/stream.h"
 #include "lesson02_allreduce/wire.h"
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ enum { DOOR_SPARE_GUESTS = 16 };
 enum guest_state { GUEST_FREE, GUEST_SPEAKING, GUEST_INTRODUCED, GUEST_SEATED, GUEST_CLOSING };
 
 struct guest {
-    uv_tcp_t tcp;
+    union stream stream;
     struct door *door;
     enum guest_state state;
     uint64_t arrival;              // guests are numbered as they come
@@ -42,7 +43,9 @@ struct guest {
 };
 
 struct door {
-    uv_tcp_t listener;
+    union stream listener;
+    uv_loop_t *loop;
+    int family; // AF_INET, AF_INET6 or AF_UNIX, once it listens
     bool open;
     struct guest *guests; // (guest_count)
     size_t guest_count;
@@ -57,13 +60,13 @@ struct door {
  * 0 or -ENOMEM. */
 int door_init(struct door *door, uv_loop_t *loop, size_t seats);
 
-/* Listens on an address, or on a socket that is bound already and becomes the door's. 0, or a
+/* Listens on an address, or on a TCP socket that is bound already and becomes the door's. 0, or a
  * negative error such as -EADDRINUSE. */
 int door_listen(struct door *door, const struct sockaddr *address);
 int door_take_over(struct door *door, int fd);
 
 /* The port it listens on, 0 when it does not. */
-uint16_t door_port(const struct door *door);
+uint32_t door_port(const struct door *door);
 
 /* Keeps an introduced guest connected and notices when it hangs up. */
 void door_seat(struct guest *guest);

@@ -128,17 +128,25 @@ static void send_answer(struct host *host, const struct wire_reply *reply)
     }
 }
 
-/* Rank 0's own place in the table says only its port: whoever has come here knows the way. */
+struct wire_address host_address(const struct host *host, int rank)
+{
+    const struct guest *guest = host->seats[rank];
+    struct wire_address address = {.family = WIRE_IP4, .port = host->link_port};
+    if (rank > 0) {
+        address = address_to_wire(&guest->from);
+        address.port = guest->hello.port;
+    }
+    if (host->unix_links)
+        address = (struct wire_address){.family = WIRE_UNIX, .port = address.port};
+    return address;
+}
+
 void host_send_table(struct host *host)
 {
     int world = host->environment->world;
     struct wire_reply reply = {WIRE_TABLE, (uint32_t)world * WIRE_ADDRESS_BYTES};
     for (int rank = 0; rank < world; rank++) {
-        struct wire_address address = {.family = 4, .port = door_port(host->door)};
-        if (rank > 0) {
-            address = address_to_wire(&host->seats[rank]->from);
-            address.port = host->seats[rank]->hello.port;
-        }
+        struct wire_address address = host_address(host, rank);
         wire_put_address(host->answer + WIRE_REPLY_BYTES + rank * WIRE_ADDRESS_BYTES, &address);
     }
     send_answer(host, &reply);

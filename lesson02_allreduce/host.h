@@ -23,6 +23,8 @@ struct host {
     int twice;            // the rank that last came while another of its number sat, or -1
     int standing;         // those that did so and are still here
     uint8_t *answer;      // to all, outlives the sending
+    uint32_t link_port;   // where rank 0 listens for links
+    bool unix_links;      // ports are names of Unix sockets
 };
 
 /* The host is zeroed. 0 or -ENOMEM. */
@@ -44,6 +46,10 @@ int host_check_twice(const struct host *host, struct fail *fail);
 /* "rank 2" or "ranks 2, 3", as far as they fit. */
 enum { HOST_RANKS_BYTES = 160 };
 void host_missing(const struct host *host, char text[HOST_RANKS_BYTES]);
+
+/* Where a rank listens for links. Rank 0's own says only the port: whoever has come here knows the
+ * way. */
+struct wire_address host_address(const struct host *host, int rank);
 
 /* Tells everyone seated: where all the others listen; or why the job cannot start. */
 void host_send_table(struct host *host);

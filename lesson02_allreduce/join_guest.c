@@ -15,16 +15,15 @@ static const double RETRY_SECONDS = 0.1;
 static const double COURTESY_SECONDS = 2; // for rank 0's sentence to arrive
 
 /* Listens where rank 0 is reached from: on one machine the same loopback address, whatever the
- * machine calls itself; on several the interface that leads to rank 0. */
+ * machine calls itself; on several the interface that leads to rank 0, or the one it was told. */
 static void say_hello(struct meeting *meeting)
 {
-    struct sockaddr_storage here = {0};
-    int length = sizeof here, error = 0;
-    if (!meeting->door.open && meeting->environment->rank != 0) {
-        error = uv_tcp_getsockname(&meeting->caller.tcp, (struct sockaddr *)&here, &length);
-        address_set_port(&here, 0);
+    struct sockaddr_storage here;
+    int error = 0;
+    if (!meeting->side.open && meeting->environment->rank != 0) {
+        error = stream_own_name(&meeting->caller.stream, &here);
         if (!error)
-            error = door_listen(&meeting->door, (const struct sockaddr *)&here);
+            error = meeting_open_side(meeting, &here);
     }
     struct wire_hello hello = meeting_hello(meeting, WIRE_JOIN);
     if (error)
@@ -34,20 +33,25 @@ static void say_hello(struct meeting *meeting)
         caller_say(&meeting->caller, &hello);
 }
 
-static int read_right(struct meeting *meeting)
+/* -EPROTO: not a table of this world. */
+static int read_table(struct meeting *meeting)
 {
     const struct caller *caller = &meeting->caller;
-    int right = meeting_right(meeting), world = meeting->environment->world;
-    struct wire_address address;
+    const uint8_t *body = caller->answer + WIRE_REPLY_BYTES;
+    int world = meeting->environment->world;
     if (caller->reply.length_bytes != (uint32_t)world * WIRE_ADDRESS_BYTES)
         return -EPROTO;
-    int error = wire_get_address(&address, caller->answer + WIRE_REPLY_BYTES +
-                                               (size_t)right * WIRE_ADDRESS_BYTES);
-    if (!error && right != 0)
-        address_from_wire(&meeting->right, &address);
-    else // whatever rank 0 calls itself: this is where it was reached
-        meeting->right = meeting->master;
-    return error;
+    for (int rank = 0; rank < world; rank++) {
+        struct wire_address address;
+        if (wire_get_address(&address, body + (size_t)rank * WIRE_ADDRESS_BYTES))
+            return -EPROTO;
+        address_from_wire(&meeting->table[rank], &address);
+        if (rank > 0 || address.family == WIRE_UNIX)
+            continue;
+        meeting->table[0] = meeting->master; // whatever it calls itself: it was reached here
+        address_set_port(&meeting->table[0], address.port);
+    }
+    return 0;
 }
 
 static void read_answer(struct meeting *meeting)
@@ -58,7 +62,7 @@ static void read_answer(struct meeting *meeting)
         wire_get_text(text, caller->answer + WIRE_REPLY_BYTES, caller->reply.length_bytes);
         fail_set(meeting->fail, -ECONNREFUSED, "rank %d: rank 0 refuses: %s",
                  meeting->environment->rank, text);
-    } else if (read_right(meeting)) {
+    } else if (read_table(meeting)) {
         fail_set(meeting->fail, -EPROTO, "rank %d: rank 0's table makes no sense",
                  meeting->environment->rank);
     }
@@ -75,12 +79,23 @@ static void record_absent(struct meeting *meeting, bool seated)
              seated ? "it is connected, but does not answer" : how);
 }
 
+static void call_master(struct meeting *meeting)
+{
+    const char *bind_address = meeting->environment->bind_address;
+    struct sockaddr_storage from;
+    struct caller_route route = {.to = (const struct sockaddr *)&meeting->master};
+    if (bind_address[0] && meeting->environment->rank != 0 &&
+        address_parse(&from, bind_address, 0) == 0)
+        route.from = (const struct sockaddr *)&from;
+    caller_call(&meeting->caller, &meeting->loop, &route);
+}
+
 /* One look at the call to rank 0. False: it is still to be answered. */
 static bool advance_call(struct meeting *meeting, double *retry_at)
 {
     struct caller *caller = &meeting->caller;
     if (caller->state == CALLER_RESTING && meeting_now() >= *retry_at) {
-        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->master, 0);
+        call_master(meeting);
     } else if (caller->state == CALLER_CONNECTED) {
         say_hello(meeting);
     } else if (caller->state == CALLER_FAILED) {

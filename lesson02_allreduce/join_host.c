@@ -16,7 +16,7 @@ static int knock(struct meeting *meeting)
     double deadline = meeting->deadline;
     struct fail *fail = meeting->fail;
     struct fail answer = {0};
-    door_close(&meeting->door);
+    door_close(&meeting->front);
     meeting->deadline = meeting_now() + KNOCK_SECONDS;
     meeting->fail = &answer;
     join_as_guest(meeting);
@@ -29,7 +29,7 @@ static int listen_as_host(struct meeting *meeting)
 {
     const struct environment *environment = meeting->environment;
     const struct sockaddr *master = (const struct sockaddr *)&meeting->master;
-    struct door *door = &meeting->door;
+    struct door *door = &meeting->front;
     int error = environment->rendezvous_fd >= 0 ? door_take_over(door, environment->rendezvous_fd)
                                                 : door_listen(door, master);
     if (error == UV_EADDRINUSE) {
@@ -61,19 +61,34 @@ static void record_missing(struct meeting *meeting, const char *missing)
              meeting->config->timeout_seconds, twice);
 }
 
-/* Where rank 1 listens: rank 0 has it from the table it made itself. */
-static void learn_right(struct meeting *meeting)
+/* Rank 0's own table: the one it sends to all. */
+static void keep_table(struct meeting *meeting)
 {
-    const struct guest *first = meeting->host.seats[1];
-    meeting->right = first->from;
-    address_set_port(&meeting->right, first->hello.port);
+    for (int rank = 1; rank < meeting->environment->world; rank++) {
+        struct wire_address address = host_address(&meeting->host, rank);
+        address_from_wire(&meeting->table[rank], &address);
+    }
+}
+
+static int open_side(struct meeting *meeting)
+{
+    struct sockaddr_storage here;
+    int error = stream_own_name(&meeting->front.listener, &here);
+    if (!error)
+        error = meeting_open_side(meeting, &here);
+    if (error)
+        return fail_set(meeting->fail, error, "rank 0 cannot listen for links: %s",
+                        uv_strerror(error));
+    meeting->host.link_port = door_port(&meeting->side);
+    meeting->host.unix_links = meeting->config->transport == COMM_UNIX;
+    return 0;
 }
 
 void join_as_host(struct meeting *meeting)
 {
     struct host *host = &meeting->host;
     char missing[HOST_RANKS_BYTES];
-    if (listen_as_host(meeting))
+    if (listen_as_host(meeting) || open_side(meeting))
         return;
     while (!meeting->fail->code && host->seated < meeting->environment->world) {
         meeting_turn(meeting);
@@ -88,6 +103,6 @@ void join_as_host(struct meeting *meeting)
         host_send_refusal(host, meeting->fail->text);
     } else {
         host_send_table(host);
-        learn_right(meeting);
+        keep_table(meeting);
     }
 }

@@ -44,6 +44,7 @@ static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
     }
     if (result < 0) {
         link->error = (int)result;
+        link->on_bytes(link);
         return;
     }
     link->received_bytes += (uint64_t)result;
@@ -58,38 +59,24 @@ static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
 
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
 {
-    int error = uv_tcp_init(loop, &link->stream);
-    link->open = error == 0;
-    if (!error)
-        error = uv_tcp_open(&link->stream, fd);
-    if (!error) // or small frames wait for the acknowledgement of earlier ones, 40 ms and more
-        error = uv_tcp_nodelay(&link->stream, 1);
+    int error = stream_adopt(&link->stream, loop, fd);
+    link->open = link->stream.handle.type != UV_UNKNOWN_HANDLE;
     if (error) {
         close(fd);
         return error;
     }
-    uv_tcp_nodelay(&link->stream, 1); // a small frame is not held back for more to come
-    link->stream.data = link;
+    link->stream.handle.data = link;
     link->capacity_bytes = staging_bytes;
     link->staging = malloc(staging_bytes);
     if (!link->staging)
         return UV_ENOMEM;
-    return uv_read_start((uv_stream_t *)&link->stream, on_alloc, on_read);
-}
-
-void link_size_buffers(uv_tcp_t *tcp, int bytes)
-{
-    int send_bytes = bytes, receive_bytes = bytes; // the calls write to them
-    if (bytes > 0) {
-        uv_send_buffer_size((uv_handle_t *)tcp, &send_bytes);
-        uv_recv_buffer_size((uv_handle_t *)tcp, &receive_bytes);
-    }
+    return uv_read_start(&link->stream.uv, on_alloc, on_read);
 }
 
 void link_close(struct link *link)
 {
     if (link->open)
-        uv_close((uv_handle_t *)&link->stream, NULL);
+        uv_close(&link->stream.handle, NULL);
     link->open = false;
 }
 
@@ -110,7 +97,7 @@ void link_consume(struct link *link, size_t bytes)
     link->begin += bytes;
     if (link->paused) {
         link->paused = false;
-        int error = uv_read_start((uv_stream_t *)&link->stream, on_alloc, on_read);
+        int error = uv_read_start(&link->stream.uv, on_alloc, on_read);
         if (error)
             link->error = error;
     }
@@ -140,25 +127,39 @@ static void advance(uv_buf_t buffers[2], size_t bytes)
     }
 }
 
-void link_send(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
-               const void *payload)
+/* What the socket takes goes out here and now, without a visit to the loop. */
+static void write_two(struct link *link, struct parcel *parcel, uv_buf_t buffers[2])
 {
-    uv_stream_t *stream = (uv_stream_t *)&link->stream;
-    size_t total_bytes = WIRE_FRAME_BYTES + frame->length_bytes;
-    wire_put_frame(parcel->header, frame);
-    uv_buf_t buffers[2] = {{.base = (char *)parcel->header, .len = WIRE_FRAME_BYTES},
-                           {.base = (char *)payload, .len = frame->length_bytes}};
-
-    unsigned count = frame->length_bytes > 0 ? 2 : 1;
-
-    // A small message goes out here and now, without a visit to the loop.
-    int taken = uv_try_write(stream, buffers, count);
+    size_t total_bytes = buffers[0].len + buffers[1].len;
+    unsigned count = buffers[1].len > 0 ? 2 : 1;
+    int taken = uv_try_write(&link->stream.uv, buffers, count);
     parcel->error = taken < 0 && taken != UV_EAGAIN ? taken : 0;
     if (parcel->error || (taken > 0 && (size_t)taken == total_bytes))
         return;
     if (taken > 0)
         advance(buffers, (size_t)taken);
     parcel->request.data = parcel;
-    parcel->error = uv_write(&parcel->request, stream, buffers, count, on_written);
+    parcel->error = uv_write(&parcel->request, &link->stream.uv, buffers, count, on_written);
     parcel->busy = parcel->error == 0;
+}
+
+void link_send(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
+               const void *payload)
+{
+    link_begin(link, parcel, frame, payload, frame->length_bytes);
+}
+
+void link_begin(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
+                const void *payload, size_t now_bytes)
+{
+    wire_put_frame(parcel->header, frame);
+    uv_buf_t buffers[2] = {{.base = (char *)parcel->header, .len = WIRE_FRAME_BYTES},
+                           {.base = (char *)payload, .len = now_bytes}};
+    write_two(link, parcel, buffers);
+}
+
+void link_send_more(struct link *link, struct parcel *parcel, const void *bytes, size_t size_bytes)
+{
+    uv_buf_t buffers[2] = {{.base = (char *)bytes, .len = size_bytes}, {0}};
+    write_two(link, parcel, buffers);
 }

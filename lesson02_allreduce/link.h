@@ -13,6 +13,7 @@
 #ifndef LESSON02_LINK_H
 #define LESSON02_LINK_H
 
+#include "lesson02_allreduce/stream.h"
 #include "lesson02_allreduce/wire.h"
 
 #include <stdbool.h>
@@ -29,7 +30,7 @@ struct parcel {
 };
 
 struct link {
-    uv_tcp_t stream;
+    union stream stream;
     bool open;
 
     uint8_t *staging;
@@ -40,21 +41,17 @@ struct link {
     int error;   // 0, UV_EOF, or why nothing can be read any more
     bool paused; // not reading: no room
 
-    void (*on_bytes)(struct link *link); // called after bytes came; may consume
+    void (*on_bytes)(struct link *link); // called after bytes, or the end, came; may consume
     void *owner;
 };
 
-/* Takes over a connected socket, also when it fails, and starts reading into a staging buffer of at
+/* The link is zeroed. Takes over a connected socket, also when it fails, and starts reading into a staging buffer of at
  * least 4096 bytes. The caller has set on_bytes and owner. 0, or a negative error; link_close is
  * due either way. */
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes);
 
 /* Closes; the loop must run once more before the link's memory goes. Accepts a zeroed link. */
 void link_close(struct link *link);
-
-/* Shrinks or grows the kernel's buffers of a socket that is to listen or connect: TCP agrees on its
- * window when it connects, and crawls when the buffer shrinks below that later. 0: as they are. */
-void link_size_buffers(uv_tcp_t *tcp, int bytes);
 
 /* After the loop has run: frees the staging buffer. */
 void link_release(struct link *link);
@@ -66,9 +63,16 @@ void link_consume(struct link *link, size_t bytes);
 /* The next `bytes` bytes go to `memory` directly. Only while nothing is staged. */
 void link_divert(struct link *link, void *memory, size_t bytes);
 
-/* Sends frame and payload (frame->length_bytes) in one write; what the socket does not take at once
- * is queued. Errors are found in the parcel. */
+/* Sends a frame with its payload (frame->length_bytes), in one write if the socket takes it; what
+ * it does not take at once is queued. Errors are found in the parcel. */
 void link_send(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
                const void *payload);
+
+/* The same with only the first now_bytes of the payload: link_send_more sends the rest. */
+void link_begin(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
+                const void *payload, size_t now_bytes);
+
+/* Sends more bytes, of a payload that was begun. Only while the parcel is not busy. */
+void link_send_more(struct link *link, struct parcel *parcel, const void *bytes, size_t size_bytes);
 
 #endif

@@ -6,10 +6,10 @@
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/against_single.h"
+#include "lesson02_allreduce/allreduce.h"
 #include "lesson02_allreduce/bench.h"
 #include "lesson02_allreduce/explain.h"
 #include "lesson02_allreduce/meet.h"
-#include "lesson02_allreduce/ring.h"
 
 static const char CLAIM[] = "ring = lesson 1's shares in ring order, bit for bit; ~ whole batch, "
                             "within a derived bound; ranks equal, bit for bit";
@@ -22,7 +22,7 @@ static int train(struct run *run, struct comm *comm, struct against_single *agai
     while (!error && run_next(run, &step)) {
         bool verify = run_verifies(run, &step);
         trainer_gradient(&run->trainer, &step);
-        error = ring_allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32) ||
+        error = allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32, COMM_SUM) ||
                 run_loss(run, &step) ||
                 (verify && against_single_gradient(against, run, comm, &step)) ||
                 run_rate(run, &step, run_norm(run), &rate);

@@ -10,8 +10,14 @@ int meet(struct comm **comm, struct run *run)
         .timeout_seconds = run->options.timeout,
         .fingerprint = options_fingerprint(&run->options),
         .log = stderr,
+        .transport = (enum comm_transport)run->options.transport,
     };
+    enum algorithm algorithm = (enum algorithm)run->options.algorithm;
+    struct choice choice = algorithm == ALGORITHM_AUTO ? choice_builtin(run->environment.world)
+                                                       : choice_fixed(algorithm);
     int error = comm_open(comm, &run->environment, &config, &run->fail);
+    if (!error)
+        comm_set_choice(*comm, &choice);
     run->gather = gather_numbers;
     run->context = *comm;
     return error;

@@ -8,26 +8,24 @@
 enum { TICK_MILLISECONDS = 50 };
 static const double PROGRESS_SECONDS = 5;
 
-int meeting_left(const struct meeting *meeting)
-{
-    int world = meeting->environment->world;
-    return (meeting->environment->rank + world - 1) % world;
-}
-
-int meeting_right(const struct meeting *meeting)
-{
-    return (meeting->environment->rank + 1) % meeting->environment->world;
-}
-
 struct wire_hello meeting_hello(const struct meeting *meeting, enum wire_purpose purpose)
 {
     struct wire_hello hello = {.purpose = purpose,
                                .rank = (uint32_t)meeting->environment->rank,
                                .world = (uint32_t)meeting->environment->world,
                                .fingerprint = meeting->config->fingerprint,
-                               .port = door_port(&meeting->door)};
+                               .port = door_port(&meeting->side)};
     memcpy(hello.token, meeting->environment->token, sizeof hello.token);
     return hello;
+}
+
+int meeting_open_side(struct meeting *meeting, const struct sockaddr_storage *here)
+{
+    struct sockaddr_storage address = *here;
+    address_set_port(&address, 0);
+    if (meeting->config->transport == COMM_UNIX)
+        address = address_unix();
+    return door_listen(&meeting->side, (const struct sockaddr *)&address);
 }
 
 double meeting_now(void)

@@ -25,17 +25,16 @@ struct meeting {
     uv_timer_t tick; // wakes the loop, so that clock and retries are looked at
     double begun, deadline, progress_at;
 
-    struct sockaddr_storage master, right; // where rank 0 listens, and the right neighbour
-    struct door door;
-    struct host host; // rank 0 only
+    struct sockaddr_storage master; // where rank 0 is joined
+    struct sockaddr_storage *table; // (world): where each rank listens for links
+    struct door front;              // rank 0 only: where the others join
+    struct door side;               // where ranks above this one link up
+    struct host host;               // rank 0 only
     struct caller caller;
-    int left_fd, right_fd; // -1: not yet
+    int *fds; // (world): the links; -1: not yet
 };
 
-int meeting_left(const struct meeting *meeting); // rank of the neighbour
-int meeting_right(const struct meeting *meeting);
-
-/* What this rank says of itself; the port is where its door is. */
+/* What this rank says of itself; the port is where its side door is. */
 struct wire_hello meeting_hello(const struct meeting *meeting, enum wire_purpose purpose);
 
 double meeting_now(void);
@@ -47,10 +46,13 @@ void meeting_turn(struct meeting *meeting);
 /* Every few seconds, a line to the log: whom this rank waits for, and how long still. */
 void meeting_report(struct meeting *meeting, const char *whom);
 
+/* Listens for links: on the interface of `here`, or on a Unix socket. 0 or a negative error. */
+int meeting_open_side(struct meeting *meeting, const struct sockaddr_storage *here);
+
 /* Deals with every guest that has introduced itself. */
 void meeting_admit(struct meeting *meeting);
 
-/* Both end with meeting->right known, or with meeting->fail set. */
+/* Both end with meeting->table filled in, or with meeting->fail set. */
 void join_as_host(struct meeting *meeting);
 void join_as_guest(struct meeting *meeting);
 

@@ -1,16 +1,17 @@
 /*
  * news: the first error of any rank becomes the error of every rank.
  *
- * Whoever sees an error writes one sentence and sends it both ways round the ring; whoever hears it
- * passes it on; so every rank names the same cause, and none takes a neighbour's closing for it.
+ * Whoever sees an error writes one sentence and sends it to all peers; whoever hears it passes it
+ * on to those that may not know; so every rank names the same cause, and none takes another's
+ * closing for it.
  *
- *     3 <--news-- 0   x   2 --news--> 3        rank 1 died; 0 and 2 saw it
+ *     3 <--news-- 0   x   2 --news--> 3        rank 1 died; all saw it, or are told
  *
- * To the right the news queues behind the data under way; to the left there is nothing but news.
- * A rank closes its links when its news is on its way, or after a second: its own end matters too.
+ * On each link, news queues behind the data under way. A rank closes its links when its news is on
+ * its way, or after a second: its own end matters too.
  *
- * A goodbye tells how many calls the leaving rank has finished: to leave before a call in which the
- * left neighbour still is, however politely, is an error.
+ * A goodbye tells how many calls the leaving rank has finished: to leave before a call in which
+ * another rank still is, however politely, is an error.
  */
 #include "lesson02_allreduce/comm_inside.h"
 
@@ -35,62 +36,79 @@ void news_record(struct comm *comm, int code, const char *format, ...)
     snprintf(comm->news, sizeof comm->news, "%.*s", WIRE_TEXT_MOST, comm->fail.text);
 }
 
-void news_take(struct comm *comm, struct link *from, const struct wire_frame *frame)
+/* A whole frame of bad news or a goodbye. */
+static void take(struct peer *peer, const struct wire_frame *frame, const uint8_t *text)
 {
-    const uint8_t *bytes;
-    size_t whole_bytes = WIRE_FRAME_BYTES + frame->length_bytes;
-    if (link_staged(from, &bytes) < whole_bytes)
-        return;
+    struct comm *comm = peer->comm;
     if (frame->kind == WIRE_LEAVE) {
-        comm->right_gone = true;
-        comm->right_sequence = frame->sequence;
+        peer->gone = true;
+        peer->sequence = frame->sequence;
+        comm->trouble = true;
     } else if (!comm->fail.code) {
-        wire_get_text(comm->news, bytes + WIRE_FRAME_BYTES, frame->length_bytes);
-        comm->told_by = from;
+        wire_get_text(comm->news, text, frame->length_bytes);
+        peer->knows = true;
         fail_set(&comm->fail, -ECONNABORTED, "rank %d stops in call %llu: %s", comm->rank,
                  (unsigned long long)comm->sequence, comm->news);
     }
-    link_consume(from, whole_bytes);
 }
 
-void news_advance(struct comm *comm)
+void news_take(struct peer *peer, const struct wire_frame *frame)
+{
+    const uint8_t *bytes;
+    size_t whole_bytes = WIRE_FRAME_BYTES + frame->length_bytes;
+    if (link_staged(&peer->link, &bytes) < whole_bytes)
+        return;
+    take(peer, frame, bytes + WIRE_FRAME_BYTES);
+    link_consume(&peer->link, whole_bytes);
+}
+
+void news_search(struct peer *peer)
 {
     const uint8_t *bytes;
     struct wire_frame frame;
-    if (link_staged(&comm->right, &bytes) < WIRE_FRAME_BYTES)
-        return;
-    int error = wire_get_frame(&frame, bytes);
-    if (error || frame.kind == WIRE_DATA || frame.kind == WIRE_WAIT)
-        news_record(comm, -EPROTO, "rank %d sent back bytes that are no news",
-                    comm_right_rank(comm));
-    else
-        news_take(comm, &comm->right, &frame);
+    size_t staged = link_staged(&peer->link, &bytes), at = 0;
+    while (staged - at >= WIRE_FRAME_BYTES && wire_get_frame(&frame, bytes + at) == 0) {
+        size_t whole_bytes = WIRE_FRAME_BYTES + frame.length_bytes;
+        if (staged - at < whole_bytes)
+            return;
+        if (frame.kind == WIRE_ABORT || frame.kind == WIRE_LEAVE) {
+            take(peer, &frame, bytes + at + WIRE_FRAME_BYTES);
+            return;
+        }
+        at += whole_bytes;
+    }
 }
 
-static struct wire_frame news_frame(const struct comm *comm, enum wire_kind kind, size_t bytes)
+static void send_news(struct peer *peer, enum wire_kind kind, const char *text)
 {
-    return (struct wire_frame){.kind = kind,
+    const struct comm *comm = peer->comm;
+    struct wire_frame frame = {.kind = kind,
                                .call = comm->call,
                                .tag = comm->tag,
                                .sequence = comm->sequence,
-                               .length_bytes = bytes};
+                               .length_bytes = strlen(text)};
+    if (!peer->link.error && !peer->gone && outgoing_flush(peer))
+        link_send(&peer->link, &peer->news, &frame, text);
 }
 
 void news_spread(struct comm *comm)
 {
-    struct wire_frame frame = news_frame(comm, WIRE_ABORT, strlen(comm->news));
-    link_divert(&comm->left, NULL, 0); // the caller's memory is no longer ours to fill
-    if (comm->told_by != &comm->left)
-        link_send(&comm->left, &comm->news_left, &frame, comm->news);
-    if (comm->told_by != &comm->right)
-        link_send(&comm->right, &comm->news_right, &frame, comm->news);
+    for (int rank = 0; rank < comm->world; rank++) {
+        struct peer *peer = &comm->peers[rank];
+        if (rank == comm->rank)
+            continue;
+        link_divert(&peer->link, NULL, 0); // the caller's memory is no longer ours to fill
+        if (!peer->knows)
+            send_news(peer, WIRE_ABORT, comm->news);
+    }
     wait_sent(comm, LINGER_SECONDS);
     comm_shut(comm);
 }
 
 void news_leave(struct comm *comm)
 {
-    struct wire_frame frame = news_frame(comm, WIRE_LEAVE, 0);
-    link_send(&comm->left, &comm->news_left, &frame, NULL);
+    for (int rank = 0; rank < comm->world; rank++)
+        if (rank != comm->rank)
+            send_news(&comm->peers[rank], WIRE_LEAVE, "");
     wait_sent(comm, LINGER_SECONDS);
 }

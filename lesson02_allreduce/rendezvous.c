@@ -12,82 +12,134 @@ static const double LINGER_SECONDS = 1;
 static int find_master(struct meeting *meeting)
 {
     const struct environment *environment = meeting->environment;
-    const char *host = environment->master_address;
-    struct sockaddr_storage *master = &meeting->master;
-    if (uv_ip4_addr(host, environment->master_port, (struct sockaddr_in *)master) == 0 ||
-        uv_ip6_addr(host, environment->master_port, (struct sockaddr_in6 *)master) == 0)
-        return 0;
-    return fail_set(meeting->fail, -EINVAL, "MASTER_ADDR=%s is no numeric address", host);
+    int error =
+        address_parse(&meeting->master, environment->master_address, environment->master_port);
+    return error ? fail_set(meeting->fail, error, "MASTER_ADDR=%s is no numeric address",
+                            environment->master_address)
+                 : 0;
 }
 
-/* The left neighbour is let in by its hello, word for word; nobody else is. */
-static void admit_left(struct meeting *meeting, struct guest *guest)
+/* A rank above this one is let in by its hello, word for word; nobody else is, and nobody twice. */
+static void admit_link(struct meeting *meeting, struct guest *guest)
 {
-    struct wire_hello left = meeting_hello(meeting, WIRE_LINK);
-    left.rank = (uint32_t)meeting_left(meeting);
-    left.port = guest->hello.port;
-    bool same = memcmp(guest->hello.token, left.token, sizeof left.token) == 0 &&
-                guest->hello.rank == left.rank && guest->hello.world == left.world &&
-                guest->hello.fingerprint == left.fingerprint;
-    if (!same || meeting->left_fd >= 0) {
-        door_dismiss(guest, "it is not the left neighbour");
-        return;
-    }
-    meeting->left_fd = door_take_socket(guest);
+    struct wire_hello own = meeting_hello(meeting, WIRE_LINK);
+    const struct wire_hello *hello = &guest->hello;
+    bool ours = hello->purpose == WIRE_LINK && hello->world == own.world &&
+                hello->fingerprint == own.fingerprint &&
+                memcmp(hello->token, own.token, sizeof own.token) == 0;
+    if (!ours || hello->rank <= own.rank)
+        door_dismiss(guest, "it is no rank of this job that should link up here");
+    else if (meeting->fds[hello->rank] >= 0)
+        door_dismiss(guest, "a rank of its number has linked up already");
+    else
+        meeting->fds[hello->rank] = door_take_socket(guest);
+}
+
+static void admit_member(struct meeting *meeting, struct guest *guest)
+{
+    if (guest->hello.purpose == WIRE_JOIN)
+        host_admit(&meeting->host, guest, meeting->fail);
+    else
+        door_dismiss(guest, "it came to the wrong door");
+}
+
+static void admit_at(struct meeting *meeting, struct door *door,
+                     void (*admit)(struct meeting *meeting, struct guest *guest))
+{
+    for (size_t i = 0; i < door->guest_count && !meeting->fail->code; i++)
+        if (door->guests[i].state == GUEST_INTRODUCED)
+            admit(meeting, &door->guests[i]);
 }
 
 void meeting_admit(struct meeting *meeting)
 {
-    for (size_t i = 0; i < meeting->door.guest_count && !meeting->fail->code; i++) {
-        struct guest *guest = &meeting->door.guests[i];
-        if (guest->state != GUEST_INTRODUCED)
-            continue;
-        if (guest->hello.purpose == WIRE_LINK)
-            admit_left(meeting, guest);
-        else if (meeting->host.seats)
-            host_admit(&meeting->host, guest, meeting->fail);
-        else
-            door_dismiss(guest, "it takes this rank for rank 0");
-    }
+    admit_at(meeting, &meeting->front, admit_member);
+    admit_at(meeting, &meeting->side, admit_link);
 }
 
-static void call_right(struct meeting *meeting)
+static void record_unreachable(struct meeting *meeting, int rank)
+{
+    char name[ADDRESS_NAME_BYTES];
+    int error = meeting->caller.error;
+    bool unix_links = meeting->config->transport == COMM_UNIX;
+    address_name(name, &meeting->table[rank]);
+    fail_set(meeting->fail, error, "rank %d: rank %d had joined, but cannot be reached at %s: %s%s",
+             meeting->environment->rank, rank, name, uv_strerror(error),
+             unix_links ? ". Unix sockets reach no other machine or container: try --transport tcp"
+                        : "");
+}
+
+/* One look at the call to a rank below this one. */
+static void call_below(struct meeting *meeting, int rank)
 {
     struct caller *caller = &meeting->caller;
-    char name[ADDRESS_NAME_BYTES];
     struct wire_hello hello = meeting_hello(meeting, WIRE_LINK);
-    address_name(name, &meeting->right);
-    if (caller->state == CALLER_RESTING && meeting->right_fd < 0)
-        caller_call(caller, &meeting->loop, (const struct sockaddr *)&meeting->right,
-                    meeting->config->socket_buffer_bytes);
-    else if (caller->state == CALLER_CONNECTED)
+    struct caller_route route = {.to = (const struct sockaddr *)&meeting->table[rank],
+                                 .buffer_bytes = meeting->config->socket_buffer_bytes};
+    if (caller->state == CALLER_RESTING)
+        caller_call(caller, &meeting->loop, &route);
+    if (caller->state == CALLER_CONNECTED)
         caller_say(caller, &hello);
     else if (caller->state == CALLER_ANSWERED)
-        meeting->right_fd = caller_take_socket(caller);
+        meeting->fds[rank] = caller_take_socket(caller);
+    else if (caller->state == CALLER_FAILED && caller->error == UV_EAGAIN)
+        caller_hang_up(caller); // too many call at once: again
     else if (caller->state == CALLER_FAILED)
-        fail_set(meeting->fail, caller->error,
-                 "rank %d: rank %d had joined, but cannot be reached at %s: %s",
-                 meeting->environment->rank, meeting_right(meeting), name,
-                 uv_strerror(caller->error));
+        record_unreachable(meeting, rank);
 }
 
+/* The lowest rank there is no link to yet, or the world. */
+static int first_unlinked(const struct meeting *meeting)
+{
+    int rank = 0, world = meeting->environment->world;
+    while (rank < world && (rank == meeting->environment->rank || meeting->fds[rank] >= 0))
+        rank++;
+    return rank;
+}
+
+/* Each rank calls the ranks below it, one after another, and is called by those above. */
 static void link_up(struct meeting *meeting)
 {
-    int left = meeting_left(meeting);
+    int own = meeting->environment->rank;
     meeting->deadline = meeting_now() + meeting->config->timeout_seconds;
-    while (!meeting->fail->code && (meeting->left_fd < 0 || meeting->right_fd < 0)) {
-        call_right(meeting);
-        if (meeting->fail->code)
+    for (int rank; !meeting->fail->code; meeting_admit(meeting)) {
+        rank = first_unlinked(meeting);
+        if (rank == meeting->environment->world)
             return;
+        if (rank < own)
+            call_below(meeting, rank);
+        if (meeting->fail->code || (rank < own && meeting->fds[rank] >= 0))
+            continue;
         meeting_turn(meeting);
-        meeting_admit(meeting);
         if (meeting_now() > meeting->deadline)
-            fail_set(meeting->fail, -ETIMEDOUT, "rank %d: rank %d %s within %g s",
-                     meeting->environment->rank,
-                     meeting->left_fd < 0 ? left : meeting_right(meeting),
-                     meeting->left_fd < 0 ? "had joined, but has not linked" : "does not answer",
+            fail_set(meeting->fail, -ETIMEDOUT, "rank %d: rank %d %s within %g s", own, rank,
+                     rank > own ? "had joined, but has not linked up" : "does not answer",
                      meeting->config->timeout_seconds);
     }
+}
+
+static void set_door(struct meeting *meeting, struct door *door)
+{
+    door->rank = meeting->environment->rank;
+    door->log = meeting->config->log;
+    door->buffer_bytes = meeting->config->socket_buffer_bytes;
+}
+
+static int make_room(struct meeting *meeting)
+{
+    const struct environment *environment = meeting->environment;
+    size_t world = (size_t)environment->world;
+    set_door(meeting, &meeting->front);
+    set_door(meeting, &meeting->side);
+    meeting->table = calloc(world, sizeof *meeting->table);
+    if (!meeting->table || door_init(&meeting->side, &meeting->loop, world))
+        return -ENOMEM;
+    if (environment->rank != 0)
+        return 0;
+    int error = door_init(&meeting->front, &meeting->loop, world);
+    return error ? error
+                 : host_init(&meeting->host, &meeting->front, environment,
+                             meeting->config->fingerprint);
 }
 
 static int open_meeting(struct meeting *meeting)
@@ -101,13 +153,7 @@ static int open_meeting(struct meeting *meeting)
         return fail_set(meeting->fail, error, "no event loop: %s", uv_strerror(error));
     meeting->loop_open = true;
     meeting_start_clock(meeting);
-    meeting->door.rank = environment->rank;
-    meeting->door.log = meeting->config->log;
-    meeting->door.buffer_bytes = meeting->config->socket_buffer_bytes;
-    error = door_init(&meeting->door, &meeting->loop, (size_t)environment->world);
-    if (!error && environment->rank == 0)
-        error =
-            host_init(&meeting->host, &meeting->door, environment, meeting->config->fingerprint);
+    error = make_room(meeting);
     return error ? fail_set(meeting->fail, error, "no memory for %d ranks", environment->world) : 0;
 }
 
@@ -116,33 +162,33 @@ static void close_meeting(struct meeting *meeting)
 {
     if (meeting->loop_open) {
         double until = meeting_now() + LINGER_SECONDS;
-        while (door_is_answering(&meeting->door) && meeting_now() < until)
+        while (door_is_answering(&meeting->front) && meeting_now() < until)
             meeting_turn(meeting);
-        door_close(&meeting->door);
+        door_close(&meeting->front);
+        door_close(&meeting->side);
         caller_hang_up(&meeting->caller);
         uv_close((uv_handle_t *)&meeting->tick, NULL);
         uv_run(&meeting->loop, UV_RUN_DEFAULT); // until the last handle is closed
         uv_loop_close(&meeting->loop);
     }
-    door_release(&meeting->door);
+    door_release(&meeting->front);
+    door_release(&meeting->side);
     host_release(&meeting->host);
 }
 
-/* Both sockets or none. */
-static int hand_over(struct meeting *meeting, int fds[2])
+/* All links or none. */
+static int hand_over(struct meeting *meeting)
 {
-    fds[0] = meeting->left_fd;
-    fds[1] = meeting->right_fd;
-    for (int i = 0; i < 2 && meeting->fail->code; i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-        fds[i] = -1;
+    for (int rank = 0; rank < meeting->environment->world && meeting->fail->code; rank++) {
+        if (meeting->fds[rank] >= 0)
+            close(meeting->fds[rank]);
+        meeting->fds[rank] = -1;
     }
     return meeting->fail->code;
 }
 
 int rendezvous_meet(const struct environment *environment, const struct comm_config *config,
-                    int fds[2], struct fail *fail)
+                    int *fds, struct fail *fail)
 {
     struct meeting *meeting = calloc(1, sizeof *meeting);
     if (!meeting)
@@ -150,7 +196,9 @@ int rendezvous_meet(const struct environment *environment, const struct comm_con
     meeting->environment = environment;
     meeting->config = config;
     meeting->fail = fail;
-    meeting->left_fd = meeting->right_fd = -1;
+    meeting->fds = fds;
+    for (int rank = 0; rank < environment->world; rank++)
+        fds[rank] = -1;
     int error = open_meeting(meeting);
     if (!error && environment->rank == 0)
         join_as_host(meeting);
@@ -159,7 +207,8 @@ int rendezvous_meet(const struct environment *environment, const struct comm_con
     if (!fail->code)
         link_up(meeting);
     close_meeting(meeting);
-    error = hand_over(meeting, fds);
+    error = hand_over(meeting);
+    free(meeting->table);
     free(meeting);
     return error;
 }

@@ -1,15 +1,20 @@
 /*
- * replay: the ring's sum without a ring, the oracle its bits are held against.
- *
- * Given every rank's vector in one place, adds them in exactly the order ring_reduce_scatter does
- * (see ring.h), chunk by chunk. No socket, no loop, nothing shared with the ring but slice_of().
+ * replay: the oracles. What each algorithm makes of all ranks' vectors, computed by one rank alone,
+ * without a socket: every element by the same operations in the same order, hence the same bits.
  */
 #ifndef LESSON02_REPLAY_H
 #define LESSON02_REPLAY_H
 
-#include <stddef.h>
+#include "lesson02_allreduce/comm.h"
 
-/* out (count) = the ring's sum of shares[0 .. world-1], each (count). out is none of them. */
-void replay_ring_allreduce(const float *const *shares, size_t world, size_t count, float *out);
+struct replay {
+    const void *const *shares; // (world): each rank's vector (count)
+    size_t world, count;
+    enum comm_type type;
+    enum comm_reduction reduction;
+};
+
+/* out (count), which overlaps no share. `algorithm` is not AUTO. */
+void replay_allreduce(const struct replay *replay, enum algorithm algorithm, void *out);
 
 #endif

@@ -14,162 +14,109 @@
  * round s - 1, its own at first. All-reduce is the one after the other.
  */
 #include "lesson02_allreduce/ring.h"
-
-#include "common/slice.h"
+#include "lesson02_allreduce/collective.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 /* Broadcast moves this much at a time, so that all links of the chain are busy at once. */
 enum { SEGMENT_BYTES = 128 * 1024 };
 
-/* A vector cut into chunks, as this rank sees it. */
-struct ring {
-    struct comm *comm;
-    uint8_t *data;
-    size_t count, size_bytes; // elements, and of one element
-    int rank, world;
-};
-
-static struct ring ring_over(struct comm *comm, void *data, size_t count, enum comm_type type)
-{
-    return (struct ring){.comm = comm,
-                         .data = data,
-                         .count = count,
-                         .size_bytes = comm_type_bytes(type),
-                         .rank = comm_rank(comm),
-                         .world = comm_world(comm)};
-}
-
-/* Chunk `number`, counted around the ring: -1 is the last one. */
-static struct slice chunk_of(const struct ring *ring, int number)
-{
-    int index = (number % ring->world + ring->world) % ring->world;
-    return slice_of(ring->count, (size_t)ring->world, (size_t)index);
-}
-
 /* One round: chunk `give` goes to the right, chunk `take` comes from the left. */
-static int pass(const struct ring *ring, int give, int take, enum comm_receive how)
+static int pass(const struct collective *ring, int give, int take, enum comm_receive how)
 {
-    struct slice sent = chunk_of(ring, give), received = chunk_of(ring, take);
-    struct comm_step step = {.send = ring->data + sent.begin * ring->size_bytes,
+    struct slice sent = collective_chunk(ring, give), received = collective_chunk(ring, take);
+    struct comm_step step = {.to = (ring->rank + 1) % ring->world,
+                             .from = (ring->rank + ring->world - 1) % ring->world,
+                             .send = collective_at(ring, sent.begin),
                              .send_count = sent.count,
-                             .receive = ring->data + received.begin * ring->size_bytes,
+                             .receive = collective_at(ring, received.begin),
                              .receive_count = received.count,
                              .how = how};
     return comm_exchange(ring->comm, &step);
 }
 
 /* Chunk c sets out at rank c + 1 and is at home, at rank c, after world - 1 rounds. */
-static int reduce_scatter_rounds(const struct ring *ring)
+static int reduce_scatter_rounds(const struct collective *ring)
 {
     int error = 0;
-    for (int round = 0; round < ring->world - 1 && !error; round++)
-        error = pass(ring, ring->rank - 1 - round, ring->rank - 2 - round, COMM_ADD);
+    for (int round = 0; round < ring->world - 1 && ring->count > 0 && !error; round++)
+        error = pass(ring, ring->rank - 1 - round, ring->rank - 2 - round, COMM_REDUCE);
     return error;
 }
 
 /* Chunk c sets out at rank c and has been everywhere after world - 1 rounds. */
-static int all_gather_rounds(const struct ring *ring)
+static int all_gather_rounds(const struct collective *ring)
 {
     int error = 0;
-    for (int round = 0; round < ring->world - 1 && !error; round++)
+    for (int round = 0; round < ring->world - 1 && ring->count > 0 && !error; round++)
         error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_STORE);
     return error;
 }
 
-static int begin(struct comm *comm, enum comm_operation operation, size_t count,
-                 enum comm_type type)
+int ring_allreduce(struct comm *comm, const void *in, void *out, size_t count, enum comm_type type,
+                   enum comm_reduction reduction)
 {
-    struct comm_call call = {.operation = operation, .type = type, .count = count};
-    return comm_begin(comm, &call);
+    struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_RING, type, reduction, count};
+    struct collective ring;
+    int error = collective_begin_allreduce(&ring, comm, &call, in, out);
+    if (!error)
+        error = reduce_scatter_rounds(&ring);
+    if (!error)
+        error = all_gather_rounds(&ring);
+    return collective_end(&ring, error);
 }
 
-int ring_reduce_scatter(struct comm *comm, void *data, size_t count, enum comm_type type)
+int ring_reduce_scatter(struct comm *comm, void *data, size_t count, enum comm_type type,
+                        enum comm_reduction reduction)
 {
-    struct ring ring = ring_over(comm, data, count, type);
-    int error = begin(comm, COMM_REDUCE_SCATTER, count, type);
-    if (!error && count > 0)
+    struct comm_call call = {COMM_REDUCE_SCATTER, ALGORITHM_RING, type, reduction, count};
+    struct collective ring;
+    int error = collective_begin(&ring, comm, &call, data);
+    if (!error)
         error = reduce_scatter_rounds(&ring);
-    return error ? error : comm_end(comm);
+    return collective_end(&ring, error);
 }
 
 int ring_all_gather(struct comm *comm, void *data, size_t count, enum comm_type type)
 {
-    struct ring ring = ring_over(comm, data, count, type);
-    int error = begin(comm, COMM_ALL_GATHER, count, type);
-    if (!error && count > 0)
+    struct comm_call call = {COMM_ALL_GATHER, ALGORITHM_RING, type, COMM_SUM, count};
+    struct collective ring;
+    int error = collective_begin(&ring, comm, &call, data);
+    if (!error)
         error = all_gather_rounds(&ring);
-    return error ? error : comm_end(comm);
-}
-
-static bool overlap_in_part(const void *in, const void *out, size_t size_bytes)
-{
-    uintptr_t a = (uintptr_t)in, b = (uintptr_t)out;
-    return a != b && a < b + size_bytes && b < a + size_bytes;
-}
-
-int ring_allreduce(struct comm *comm, const void *in, void *out, size_t count, enum comm_type type)
-{
-    struct ring ring = ring_over(comm, out, count, type);
-    if (overlap_in_part(in, out, count * ring.size_bytes))
-        return -EINVAL;
-    int error = begin(comm, COMM_ALLREDUCE, count, type);
-    if (!error && count > 0) {
-        if (in != out)
-            memcpy(out, in, count * ring.size_bytes);
-        error = reduce_scatter_rounds(&ring);
-        if (!error)
-            error = all_gather_rounds(&ring);
-    }
-    return error ? error : comm_end(comm);
+    return collective_end(&ring, error);
 }
 
 /* Round k of a chain that begins at the root: segment k comes in while segment k - 1 goes out. The
  * root has all of them already; the last rank has nobody to pass them to. */
-static int broadcast_rounds(const struct ring *ring, int root)
+static int broadcast_rounds(const struct collective *ring, int root)
 {
-    int place = (ring->rank - root + ring->world) % ring->world;
+    int world = ring->world, place = (ring->rank - root + world) % world;
     size_t segment = SEGMENT_BYTES / ring->size_bytes;
     size_t segments = (ring->count + segment - 1) / segment;
     int error = 0;
     for (size_t round = 0; round <= segments && !error; round++) {
-        struct comm_step step = {.how = COMM_STORE};
-        if (place > 0 && round < segments) {
-            struct slice in = slice_of(ring->count, segments, round);
-            step.receive = ring->data + in.begin * ring->size_bytes;
-            step.receive_count = in.count;
-        }
-        if (place < ring->world - 1 && round > 0) {
-            struct slice out = slice_of(ring->count, segments, round - 1);
-            step.send = ring->data + out.begin * ring->size_bytes;
-            step.send_count = out.count;
-        }
-        error = comm_exchange(ring->comm, &step);
+        struct slice in = slice_of(ring->count, segments, round % segments);
+        struct slice out = slice_of(ring->count, segments, (round + segments - 1) % segments);
+        if (place > 0 && round < segments)
+            comm_receive(ring->comm, (ring->rank + world - 1) % world,
+                         collective_at(ring, in.begin), in.count, COMM_STORE);
+        if (place < world - 1 && round > 0)
+            comm_send(ring->comm, (ring->rank + 1) % world, collective_at(ring, out.begin),
+                      out.count);
+        error = comm_wait(ring->comm);
     }
     return error;
 }
 
 int ring_broadcast(struct comm *comm, void *data, size_t count, enum comm_type type, int root)
 {
-    struct ring ring = ring_over(comm, data, count, type);
-    if (root < 0 || root >= ring.world)
+    struct comm_call call = {COMM_BROADCAST, ALGORITHM_RING, type, COMM_SUM, count};
+    struct collective ring;
+    if (root < 0 || root >= comm_world(comm))
         return -EINVAL;
-    int error = begin(comm, COMM_BROADCAST, count, type);
+    int error = collective_begin(&ring, comm, &call, data);
     if (!error && count > 0)
         error = broadcast_rounds(&ring, root);
-    return error ? error : comm_end(comm);
-}
-
-/* After k rounds a rank knows of k others that they have come: each frame vouches for the ones
- * before it. */
-int ring_barrier(struct comm *comm)
-{
-    uint8_t nothing = 0;
-    struct comm_step step = {.send = &nothing, .receive = &nothing};
-    int error = begin(comm, COMM_BARRIER, 0, COMM_U64);
-    for (int round = 0; round < comm_world(comm) - 1 && !error; round++)
-        error = comm_exchange(comm, &step);
-    return error ? error : comm_end(comm);
+    return collective_end(&ring, error);
 }

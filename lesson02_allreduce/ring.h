@@ -17,22 +17,20 @@
 
 #include "lesson02_allreduce/comm.h"
 
-/* In place: data (count). Afterwards chunk `rank` holds the sum; the other chunks hold partial sums
- * and must not be used. F32 and F64. */
-int ring_reduce_scatter(struct comm *comm, void *data, size_t count, enum comm_type type);
+/* out (count) = the reduction over ranks of in (count), the same bits on every rank. in == out is in
+ * place; otherwise `in` is left as it was, and arrays that overlap in part are refused (-EINVAL). */
+int ring_allreduce(struct comm *comm, const void *in, void *out, size_t count, enum comm_type type,
+                   enum comm_reduction reduction);
+
+/* In place: data (count). Afterwards chunk `rank` is reduced; the other chunks hold partial results
+ * and must not be used. */
+int ring_reduce_scatter(struct comm *comm, void *data, size_t count, enum comm_type type,
+                        enum comm_reduction reduction);
 
 /* In place: data (count), chunk `rank` filled in by each rank; afterwards whole on every rank. */
 int ring_all_gather(struct comm *comm, void *data, size_t count, enum comm_type type);
 
-/* out (count) = the sum over ranks of in (count), the same bits on every rank. in == out is in
- * place; otherwise `in` is left as it was, and arrays that overlap in part are refused
- * (-EINVAL). */
-int ring_allreduce(struct comm *comm, const void *in, void *out, size_t count, enum comm_type type);
-
-/* Rank `root`'s data (count) on every rank. */
+/* Rank `root`'s data (count) on every rank, along the ring. */
 int ring_broadcast(struct comm *comm, void *data, size_t count, enum comm_type type, int root);
-
-/* Returns once every rank has called it. */
-int ring_barrier(struct comm *comm);
 
 #endif

@@ -11,7 +11,7 @@
 static const uint32_t HELLO_MAGIC = 0x52495453; // "STIR": the staircase's ring
 static const uint32_t REPLY_MAGIC = 0x59525453; // "STRY"
 static const uint32_t FRAME_MAGIC = 0x4d465453; // "STFM"
-static const uint16_t VERSION = 1;
+static const uint16_t VERSION = 2;
 
 /* Writes the low `size` bytes of value and moves on. */
 static void put(uint8_t **at, uint64_t value, size_t size)
@@ -39,8 +39,7 @@ void wire_put_hello(uint8_t bytes[WIRE_HELLO_BYTES], const struct wire_hello *he
     put(&at, hello->rank, 4);
     put(&at, hello->world, 4);
     put(&at, hello->fingerprint, 8);
-    put(&at, hello->port, 2);
-    put(&at, 0, 2);
+    put(&at, hello->port, 4);
 }
 
 int wire_get_hello(struct wire_hello *hello, const uint8_t bytes[WIRE_HELLO_BYTES])
@@ -56,8 +55,8 @@ int wire_get_hello(struct wire_hello *hello, const uint8_t bytes[WIRE_HELLO_BYTE
     hello->rank = (uint32_t)get(&at, 4);
     hello->world = (uint32_t)get(&at, 4);
     hello->fingerprint = get(&at, 8);
-    hello->port = (uint16_t)get(&at, 2);
-    if (get(&at, 2) != 0 || (purpose != WIRE_JOIN && purpose != WIRE_LINK))
+    hello->port = (uint32_t)get(&at, 4);
+    if (purpose != WIRE_JOIN && purpose != WIRE_LINK)
         return -EPROTO;
     hello->purpose = (enum wire_purpose)purpose;
     if (hello->world > ENVIRONMENT_WORLD_MOST || hello->rank >= hello->world)
@@ -97,19 +96,23 @@ int wire_get_reply(struct wire_reply *reply, const uint8_t bytes[WIRE_REPLY_BYTE
 void wire_put_address(uint8_t bytes[WIRE_ADDRESS_BYTES], const struct wire_address *address)
 {
     uint8_t *at = bytes;
-    put(&at, address->family, 2);
-    put(&at, address->port, 2);
+    put(&at, address->family, 4);
+    put(&at, address->port, 4);
     memcpy(at, address->bytes, sizeof address->bytes);
 }
 
 int wire_get_address(struct wire_address *address, const uint8_t bytes[WIRE_ADDRESS_BYTES])
 {
     const uint8_t *at = bytes;
-    address->family = (uint16_t)get(&at, 2);
-    address->port = (uint16_t)get(&at, 2);
+    uint64_t family = get(&at, 4);
+    address->port = (uint32_t)get(&at, 4);
     memcpy(address->bytes, at, sizeof address->bytes);
-    if ((address->family != 4 && address->family != 6) || address->port == 0)
+    if (family != WIRE_UNIX && family != WIRE_IP4 && family != WIRE_IP6)
         return -EPROTO;
+    uint32_t most = family == WIRE_UNIX ? 0xfffff : 0xffff;
+    if (address->port == 0 || address->port > most)
+        return -EPROTO;
+    address->family = (enum wire_family)family;
     return 0;
 }
 
@@ -119,8 +122,10 @@ void wire_put_frame(uint8_t bytes[WIRE_FRAME_BYTES], const struct wire_frame *fr
     put(&at, FRAME_MAGIC, 4);
     put(&at, frame->kind, 1);
     put(&at, frame->call.operation, 1);
+    put(&at, frame->call.algorithm, 1);
     put(&at, frame->call.type, 1);
-    put(&at, 0, 1);
+    put(&at, frame->call.reduction, 1);
+    put(&at, 0, 3);
     put(&at, frame->tag, 4);
     put(&at, frame->step, 4);
     put(&at, frame->sequence, 8);
@@ -145,14 +150,19 @@ int wire_get_frame(struct wire_frame *frame, const uint8_t bytes[WIRE_FRAME_BYTE
     const uint8_t *at = bytes;
     if (get(&at, 4) != FRAME_MAGIC)
         return -EPROTO;
-    uint64_t kind = get(&at, 1), operation = get(&at, 1), type = get(&at, 1);
-    if (kind < WIRE_DATA || kind > WIRE_WAIT || operation > COMM_BARRIER || type > COMM_U64)
+    uint64_t kind = get(&at, 1), operation = get(&at, 1), algorithm = get(&at, 1);
+    uint64_t type = get(&at, 1), reduction = get(&at, 1);
+    if (kind < WIRE_DATA || kind > WIRE_WAIT || operation > COMM_BARRIER)
         return -EPROTO;
-    if (get(&at, 1) != 0)
+    if (algorithm > ALGORITHM_AUTO || type > COMM_U8 || reduction > COMM_PRODUCT)
+        return -EPROTO;
+    if (get(&at, 3) != 0)
         return -EPROTO;
     frame->kind = (enum wire_kind)kind;
     frame->call.operation = (enum comm_operation)operation;
+    frame->call.algorithm = (enum algorithm)algorithm;
     frame->call.type = (enum comm_type)type;
+    frame->call.reduction = (enum comm_reduction)reduction;
     frame->tag = (uint32_t)get(&at, 4);
     frame->step = (uint32_t)get(&at, 4);
     frame->sequence = get(&at, 8);

@@ -2,13 +2,13 @@
  * wire: what the ranks say to each other, byte for byte. No socket here: structs to bytes and back.
  *
  * Three messages. A hello opens every connection; a reply answers a hello that asked to join;
- * frames follow on the links of the ring. All fields are unsigned, fixed in size, little-endian:
+ * frames follow on the links. All fields are unsigned, fixed in size, little-endian:
  *
  *     hello  | magic 4 | version 2 | purpose 2 | token 16 |
- *            | rank 4 | world 4 | fingerprint 8 | port 2 | 0 2 |
- *     reply  | magic 4 | version 2 | answer 2 | length 4 |  then addresses of 20 bytes, or a text
- *     frame  | magic 4 | kind 1 | operation 1 | type 1 | 0 1 | tag 4 | step 4 |
- *            | sequence 8 | count 8 | length 8 |  then length bytes
+ *            | rank 4 | world 4 | fingerprint 8 | port 4 |
+ *     reply  | magic 4 | version 2 | answer 2 | length 4 |  then addresses of 24 bytes, or a text
+ *     frame  | magic 4 | kind 1 | operation 1 | algorithm 1 | type 1 | reduction 1 | 0 3 |
+ *            | tag 4 | step 4 | sequence 8 | count 8 | length 8 |  then length bytes
  *
  * Decoding believes nothing: it checks every field, and returns -EPROTO for what we did not write.
  */
@@ -24,8 +24,8 @@
 enum {
     WIRE_HELLO_BYTES = 44,
     WIRE_REPLY_BYTES = 12,
-    WIRE_ADDRESS_BYTES = 20,
-    WIRE_FRAME_BYTES = 40,
+    WIRE_ADDRESS_BYTES = 24,
+    WIRE_FRAME_BYTES = 44,
     WIRE_TEXT_MOST = 768 // bytes of a refusal or of bad news
 };
 
@@ -38,7 +38,7 @@ struct wire_hello {
     uint8_t token[ENVIRONMENT_TOKEN_BYTES];
     uint32_t rank, world;
     uint64_t fingerprint;
-    uint16_t port; // where this rank listens for its left neighbour
+    uint32_t port; // where this rank listens for links
 };
 
 struct wire_reply {
@@ -46,17 +46,19 @@ struct wire_reply {
     uint32_t length_bytes; // of the addresses, one per rank, or of the text
 };
 
+enum wire_family { WIRE_UNIX = 1, WIRE_IP4 = 4, WIRE_IP6 = 6 };
+
 struct wire_address {
-    uint16_t family; // 4 or 6
-    uint16_t port;
-    uint8_t bytes[16]; // in network order; an IPv4 address fills the first four
+    enum wire_family family;
+    uint32_t port;     // of 16 bits, or the five digits of a Unix socket's name
+    uint8_t bytes[16]; // in network order; an IPv4 address fills the first four, a Unix one none
 };
 
 struct wire_frame {
     enum wire_kind kind;
     struct comm_call call;
     uint32_t tag;
-    uint32_t step;     // frames sent earlier on this link in the same call
+    uint32_t step;     // frames sent earlier to the same rank in the same call
     uint64_t sequence; // number of the call; of a LEAVE: the calls finished
     uint64_t length_bytes;
 };

@@ -3,7 +3,7 @@
 #include "lesson01_single/prove.h"
 #include "lesson01_single/reference.h"
 #include "lesson02_allreduce/agree.h"
-#include "lesson02_allreduce/ring.h"
+#include "lesson02_allreduce/allreduce.h"
 
 #include <errno.h>
 #include <math.h>
@@ -62,7 +62,7 @@ static int prove_buckets(struct against_ring *against, struct run *run, const st
     for (size_t i = 0; i < ddp->plan.count; i++) {
         struct slice slice = ddp->plan.buckets[i].slice;
         float *bucket = against->mine + slice.begin;
-        int error = ring_allreduce(ddp->comm, bucket, bucket, slice.count, COMM_F32);
+        int error = allreduce(ddp->comm, bucket, bucket, slice.count, COMM_F32, COMM_SUM);
         if (error)
             return error;
     }
@@ -90,9 +90,9 @@ static int prove_whole(struct against_ring *against, struct run *run, struct com
                        const struct step *step)
 {
     size_t count = run->model.count, world = (size_t)run->environment.world;
-    int error = ring_allreduce(comm, against->whole, against->whole, count, COMM_F32);
+    int error = allreduce(comm, against->whole, against->whole, count, COMM_F32, COMM_SUM);
     if (!error)
-        error = ring_allreduce(comm, against->sizes, against->sizes, count, COMM_F32);
+        error = allreduce(comm, against->sizes, against->sizes, count, COMM_F32, COMM_SUM);
     if (error)
         return error;
     fill_bound(against, world, count);

@@ -1,6 +1,7 @@
 /* replicas: all ranks begin with the same parameters. See the header. */
 #include "lesson03_ddp/replicas.h"
 #include "common/compare.h"
+#include "lesson02_allreduce/direct.h"
 #include "lesson02_allreduce/ring.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@ int replicas_begin(struct run *run, struct comm *comm)
     int error = ring_broadcast(comm, run->param, count, COMM_F32, 0);
     hashes[comm_rank(comm)] = compare_hash(run->param, count * sizeof *run->param);
     if (!error)
-        error = ring_all_gather(comm, hashes, world, COMM_U64);
+        error = direct_all_gather(comm, hashes, world, COMM_I64);
     for (size_t rank = 1; rank < world && !error; rank++)
         if (hashes[rank] != hashes[0])
             error =

@@ -1,15 +1,15 @@
 /* zero1: every rank keeps the optimizer's state for its shard only. See the header. */
 #include "lesson04_zero/zero1.h"
 #include "lesson01_single/norm.h"
+#include "lesson02_allreduce/allreduce.h"
 #include "lesson02_allreduce/gather.h"
-#include "lesson02_allreduce/ring.h"
 
 #include <math.h>
 #include <string.h>
 
-static int reduce_scatter(struct comm *comm, float *bucket, size_t count)
+static int reduce_bucket(struct comm *comm, float *bucket, size_t count)
 {
-    return ring_reduce_scatter(comm, bucket, count, COMM_F32);
+    return reduce_scatter(comm, bucket, count, COMM_F32, COMM_SUM);
 }
 
 /* Buckets are counted from the end of the slab; owned slices ascend. */
@@ -27,7 +27,7 @@ static void plan_shards(struct zero1 *zero, size_t world, size_t rank)
 int zero1_init(struct zero1 *zero, struct run *run, struct comm *comm)
 {
     *zero = (struct zero1){.grad = run->grad, .optimizer = &run->optimizer};
-    zero->ddp = (struct ddp){.grad = run->grad, .reduce = reduce_scatter};
+    zero->ddp = (struct ddp){.grad = run->grad, .reduce = reduce_bucket};
     int error = ddp_init_over(&zero->ddp, run, comm);
     run->trainer.listener = ddp_listener(&zero->ddp);
     plan_shards(zero, (size_t)comm_world(comm), (size_t)comm_rank(comm));
@@ -97,7 +97,7 @@ int zero1_gather(const struct zero1 *zero, float *slab)
     for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
         struct slice bucket = zero->ddp.plan.buckets[i].slice;
         comm_tag(zero->ddp.comm, (uint32_t)i);
-        error = ring_all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);
+        error = all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);
     }
     comm_tag(zero->ddp.comm, 0);
     return error;

@@ -1,6 +1,7 @@
 /* The communicator when things go wrong: disagreement, death, departure, silence; and a clean
  * end. */
 #include "common/clock.h"
+#include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
@@ -50,14 +51,14 @@ static int make_call(struct comm *comm, const struct one_call *call, void *data)
 {
     comm_tag(comm, call->tag);
     if (call->verb == ALLREDUCE)
-        return ring_allreduce(comm, data, data, call->count, call->type);
+        return ring_allreduce(comm, data, data, call->count, call->type, COMM_SUM);
     if (call->verb == REDUCE_SCATTER)
-        return ring_reduce_scatter(comm, data, call->count, call->type);
+        return ring_reduce_scatter(comm, data, call->count, call->type, COMM_SUM);
     if (call->verb == ALL_GATHER)
         return ring_all_gather(comm, data, call->count, call->type);
     if (call->verb == BROADCAST)
         return ring_broadcast(comm, data, call->count, call->type, 0);
-    return ring_barrier(comm);
+    return barrier(comm);
 }
 
 /* What rank 1 calls, what all others call, and how each is to be described. */
@@ -73,31 +74,31 @@ static const struct disagreement {
      {"all-reduce of 300000 f32", "all-reduce of 500000 f32"}},
     {{ALLREDUCE, 0, COMM_F32, 0},
      {ALLREDUCE, 1, COMM_F32, 0},
-     {"call 3: barrier", "call 2: all-reduce of 1 f32"}},
+     {"call 3: direct barrier", "call 2: ring all-reduce of 1 f32"}},
     {{ALLREDUCE, 200, COMM_F64, 0}, // the same bytes
      {ALLREDUCE, 400, COMM_F32, 0},
      {"all-reduce of 200 f64", "all-reduce of 400 f32"}},
     {{REDUCE_SCATTER, 400, COMM_F32, 0},
      {ALL_GATHER, 400, COMM_F32, 0},
      {"reduce-scatter of 400 f32", "all-gather of 400 f32"}},
-    {{BARRIER, 0, COMM_U64, 0}, {ALLREDUCE, 1, COMM_F32, 0}, {"barrier", "all-reduce of 1 f32"}},
+    {{BARRIER, 0, COMM_I64, 0}, {ALLREDUCE, 1, COMM_F32, 0}, {"barrier", "all-reduce of 1 f32"}},
     {{BROADCAST, 400, COMM_F32, 0}, {ALL_GATHER, 400, COMM_F32, 0}, {"broadcast of 400 f32"}},
     {{ALLREDUCE, 400, COMM_F32, 8}, // another tensor of the same size
      {ALLREDUCE, 400, COMM_F32, 9},
-     {"all-reduce of 400 f32 (tag 8)", "all-reduce of 400 f32 (tag 9)"}},
+     {"all-reduce of 400 f32 (sum, tag 8)", "all-reduce of 400 f32 (sum, tag 9)"}},
 };
 
 static int disagree_body(struct ranks_self *self)
 {
     const struct disagreement *disagreement = self->context;
     double *data = calloc(500000, sizeof *data);
-    int error = ring_barrier(self->comm);
+    int error = barrier(self->comm);
     if (!error)
         error =
             make_call(self->comm, self->rank == 1 ? &disagreement->odd : &disagreement->rest, data);
     if (!error)
-        error = ring_barrier(self->comm);
-    int again = ring_barrier(self->comm); // dead is dead, and says the same
+        error = barrier(self->comm);
+    int again = barrier(self->comm); // dead is dead, and says the same
     free(data);
     return ranks_expect(self, again == error, "%d, then %d", error, again) ? 2 : error != 0;
 }
@@ -127,7 +128,7 @@ static int reduce_for_ever(struct ranks_self *self, size_t count)
     float *data = calloc(count, sizeof *data);
     int error = 0;
     for (int i = 0; i < 100000 && !error; i++)
-        error = ring_allreduce(self->comm, data, data, count, COMM_F32);
+        error = ring_allreduce(self->comm, data, data, count, COMM_F32, COMM_SUM);
     free(data);
     return error ? 1 : 0;
 }
@@ -158,14 +159,14 @@ static int busy_body(struct ranks_self *self)
 {
     int busy = *(int *)self->context;
     float data[100] = {0};
-    int error = ring_allreduce(self->comm, data, data, 100, COMM_F32);
+    int error = ring_allreduce(self->comm, data, data, 100, COMM_F32, COMM_SUM);
     double begun = clock_seconds();
     if (self->rank == 1)
         raise(SIGKILL);
     if (self->rank == busy)
         pause_seconds(2);
     for (int i = 0; i < 2 && !error; i++)
-        error = ring_allreduce(self->comm, data, data, 100, COMM_F32);
+        error = ring_allreduce(self->comm, data, data, 100, COMM_F32, COMM_SUM);
     double seconds = clock_seconds() - begun;
     if (ranks_expect(self, self->rank == busy || seconds < 1.8, "told after %.1f s", seconds))
         return 2;
@@ -185,13 +186,13 @@ END_TEST
 static int leaving_body(struct ranks_self *self)
 {
     float data[1000] = {0};
-    int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32);
+    int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     if (self->rank == 1)
         return 0; // and closes its communicator, in good order
     if (!error)
         error = make_call(self->comm, self->context, data);
     if (!error) // the root of a broadcast hears from nobody
-        error = ring_barrier(self->comm);
+        error = barrier(self->comm);
     return error ? 1 : 0;
 }
 
@@ -199,7 +200,7 @@ START_TEST(to_leave_politely_before_the_others_are_done_is_an_error)
 {
     static const char *const words[] = {"rank 1 ", NULL};
     static const struct one_call calls[] = {
-        {ALLREDUCE, 1000, COMM_F32, 0}, {BROADCAST, 1000, COMM_F32, 0}, {BARRIER, 0, COMM_U64, 0}};
+        {ALLREDUCE, 1000, COMM_F32, 0}, {BROADCAST, 1000, COMM_F32, 0}, {BARRIER, 0, COMM_I64, 0}};
     struct one_call call = calls[_i];
     struct ranks_result result;
     ranks_run(4, leaving_body, &call, &result);
@@ -213,7 +214,7 @@ END_TEST
 static int rootless_body(struct ranks_self *self)
 {
     float data[100] = {0};
-    int error = ring_barrier(self->comm);
+    int error = barrier(self->comm);
     if (self->rank == 1)
         return 0;
     if (self->rank == 2)
@@ -238,11 +239,11 @@ END_TEST
 
 static int quitting_body(struct ranks_self *self)
 {
-    struct comm_call call = {COMM_ALLREDUCE, COMM_F32, 1000};
+    struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_RING, COMM_F32, COMM_SUM, 1000};
     float data[1000] = {0};
     if (self->rank == 1)
         return comm_begin(self->comm, &call) ? 1 : 0; // and closes in the middle
-    return ring_allreduce(self->comm, data, data, 1000, COMM_F32) ? 1 : 0;
+    return ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM) ? 1 : 0;
 }
 
 START_TEST(a_rank_that_gives_up_in_the_middle_of_a_call_says_so_to_all)
@@ -259,19 +260,18 @@ END_TEST
 static int stopped_body(struct ranks_self *self)
 {
     float data[1000] = {0};
-    int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32);
+    int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     if (self->rank == 1)
         raise(SIGSTOP);
     if (!error)
-        error = ring_allreduce(self->comm, data, data, 1000, COMM_F32);
+        error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     return error ? 1 : 0;
 }
 
 START_TEST(a_rank_that_stops_for_good_is_an_error_at_the_deadline)
 {
-    static const char *const words[] = {"rank 2, call 2: all-reduce of 1000 f32",
-                                        "rank 1 has sent 0 of 1000 bytes",
-                                        "nothing has moved for 1.", NULL};
+    static const char *const words[] = {"call 2: ring all-reduce of 1000 f32",
+                                        "rank 1 has not joined for 1.", NULL};
     struct ranks_plan plan = {.world = 4, .body = stopped_body, .timeout_seconds = 1, .stops = 1};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
@@ -283,24 +283,27 @@ END_TEST
 /* Rank 0 is a call ahead of rank 2, which began to wait later, but for the one that stopped. */
 static int ahead_body(struct ranks_self *self)
 {
-    struct comm_call call = {COMM_BROADCAST, COMM_F32, 1};
+    struct comm_call call = {COMM_BROADCAST, ALGORITHM_RING, COMM_F32, COMM_SUM, 1};
     float number = 0;
-    struct comm_step send = {.send = &number, .send_count = 1};
-    struct comm_step receive = {.receive = &number, .receive_count = 1};
     if (self->rank == 1)
         raise(SIGSTOP);
-    int error = comm_begin(self->comm, &call) ||
-                comm_exchange(self->comm, self->rank == 0 ? &receive : &send) ||
-                (self->rank == 0 && (comm_end(self->comm) || comm_begin(self->comm, &call)));
+    int error = comm_begin(self->comm, &call);
+    if (self->rank == 0)
+        comm_receive(self->comm, 2, &number, 1, COMM_STORE);
+    else
+        comm_send(self->comm, 0, &number, 1);
+    error = error || comm_wait(self->comm) ||
+            (self->rank == 0 && (comm_end(self->comm) || comm_begin(self->comm, &call)));
     if (self->rank == 2)
         pause_seconds(0.3);
-    return error || comm_exchange(self->comm, &receive) ? 1 : 0;
+    comm_receive(self->comm, self->rank == 0 ? 2 : 1, &number, 1, COMM_STORE);
+    return error || comm_wait(self->comm) ? 1 : 0;
 }
 
 START_TEST(a_neighbour_that_waits_in_an_earlier_call_is_not_blamed)
 {
-    static const char *const words[] = {"rank 2, call 1: broadcast of 1 f32",
-                                        "rank 1 has sent 0 of 4 bytes", NULL};
+    static const char *const words[] = {"rank 2, call 1: ring broadcast of 1 f32",
+                                        "rank 1 has not joined for", NULL};
     struct ranks_plan plan = {.world = 3, .body = ahead_body, .timeout_seconds = 1, .stops = 1};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
@@ -318,7 +321,7 @@ static int circle_body(struct ranks_self *self)
 
 START_TEST(ranks_that_wait_for_each_other_all_end_at_the_deadline)
 {
-    static const char *const words[] = {"which waits itself, has sent 0 of 40 bytes", NULL};
+    static const char *const words[] = {"which waits itself, has not joined for", NULL};
     struct ranks_plan plan = {.world = 3, .body = circle_body, .timeout_seconds = 1};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
@@ -330,7 +333,7 @@ END_TEST
 static int resumed_body(struct ranks_self *self)
 {
     float data[1000] = {0};
-    int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32);
+    int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     pid_t waker = 0;
     if (self->rank == 1) {
         waker = fork();
@@ -342,7 +345,7 @@ static int resumed_body(struct ranks_self *self)
         raise(SIGSTOP);
     }
     if (!error)
-        error = ring_allreduce(self->comm, data, data, 1000, COMM_F32);
+        error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     if (waker > 0)
         waitpid(waker, NULL, 0);
     return error ? 1 : 0;
@@ -366,7 +369,7 @@ static int large_body(struct ranks_self *self)
     float *data = malloc(count * sizeof *data);
     for (size_t i = 0; i < count; i++)
         data[i] = (float)(self->rank + 1) * (float)(i % 1024);
-    int wrong = ring_allreduce(self->comm, data, data, count, COMM_F32);
+    int wrong = ring_allreduce(self->comm, data, data, count, COMM_F32, COMM_SUM);
     float factor = (float)(self->world * (self->world + 1)) / 2;
     for (size_t i = 0; i < count && !wrong; i++)
         wrong = ranks_expect(self, data[i] == factor * (float)(i % 1024), "[%zu] is %g", i,
@@ -390,7 +393,7 @@ static int clean_body(struct ranks_self *self)
     float data[1000] = {0};
     int error = 0;
     for (int step = 0; step < 2 && !error; step++)
-        error = ring_allreduce(self->comm, data, data, 1000, COMM_F32);
+        error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     unsigned seed = *(unsigned *)self->context + (unsigned)self->rank;
     pause_seconds(rand_r(&seed) % 50 / 1000.0);
     return error ? 1 : 0;

@@ -88,7 +88,7 @@ static int check_step(struct bench *bench, const struct step *step)
     for (size_t i = 0; i < bench->ddp.plan.count && !error; i++) {
         struct slice slice = bench->ddp.plan.buckets[i].slice;
         float *bucket = expected + slice.begin;
-        error = ring_allreduce(bench->self->comm, bucket, bucket, slice.count, COMM_F32);
+        error = ring_allreduce(bench->self->comm, bucket, bucket, slice.count, COMM_F32, COMM_SUM);
     }
     if (error)
         return error;

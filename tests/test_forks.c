@@ -1,6 +1,7 @@
 /* A process that has used BLAS forks ranks that use it too: right products, and nobody waits for a
  * thread that stayed behind. */
 #include "lesson01_single/matmul.h"
+#include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
@@ -35,7 +36,7 @@ static int products_body(struct ranks_self *self)
     for (size_t n = LEAST; n <= MOST && !wrong; n++) {
         wrong = ranks_expect(self, wrong_products(n) == 0, "%zu x %zu", n, n);
         if (!wrong)
-            wrong = ring_barrier(self->comm);
+            wrong = barrier(self->comm);
     }
     return wrong ? 1 : 0;
 }

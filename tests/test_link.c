@@ -1,4 +1,5 @@
 /* A stream is not messages: two ranks with a relay in between that cuts and glues as it likes. */
+#include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
@@ -23,7 +24,7 @@ static const size_t odd_sizes[ODD_SIZES] = {1, 3, 41, 2, 997, 39, 4099};
 enum style { ONE_BYTE, ODD, GLUED, STYLES };
 
 struct relay {
-    int from, to; // reads from one, writes to the other; what comes back is passed back as it is
+    int ends[2]; // what comes from one goes to the other
     enum style style;
     size_t turn;
 };
@@ -41,7 +42,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
 }
 
 /* Passes on what there is. False at the end of the stream. */
-static bool pass_on(struct relay *relay)
+static bool pass_on(struct relay *relay, int from, int to)
 {
     static const struct timespec glue_time = {.tv_nsec = 3 * 1000 * 1000};
     char bytes[65536];
@@ -50,25 +51,23 @@ static bool pass_on(struct relay *relay)
         most = odd_sizes[relay->turn++ % ODD_SIZES];
     if (relay->style == GLUED)
         nanosleep(&glue_time, NULL); // meanwhile, more arrives
-    ssize_t count = recv(relay->from, bytes, most, 0);
-    return count > 0 && write_all(relay->to, bytes, (size_t)count);
+    ssize_t count = recv(from, bytes, most, 0);
+    return count > 0 && write_all(to, bytes, (size_t)count);
 }
 
 static void *relay_run(void *argument)
 {
     struct relay *relay = argument;
-    struct pollfd fds[2] = {{.fd = relay->from, .events = POLLIN},
-                            {.fd = relay->to, .events = POLLIN}};
-    char byte;
+    struct pollfd fds[2] = {{.fd = relay->ends[0], .events = POLLIN},
+                            {.fd = relay->ends[1], .events = POLLIN}};
     for (bool alive = true; alive;) {
         poll(fds, 2, -1);
-        if (fds[0].revents)
-            alive = pass_on(relay);
-        if (alive && fds[1].revents)
-            alive = recv(relay->to, &byte, 1, 0) > 0 && write_all(relay->from, &byte, 1);
+        for (int i = 0; i < 2 && alive; i++)
+            if (fds[i].revents)
+                alive = pass_on(relay, relay->ends[i], relay->ends[1 - i]);
     }
-    shutdown(relay->to, SHUT_RDWR);
-    shutdown(relay->from, SHUT_RDWR);
+    shutdown(relay->ends[0], SHUT_RDWR);
+    shutdown(relay->ends[1], SHUT_RDWR);
     return NULL;
 }
 
@@ -91,21 +90,21 @@ static void connect_pair(int pair[2])
 
 /* One rank of two, as a thread of this process. */
 struct party {
-    int rank, fds[2];
+    int rank, fds[2]; // to each rank
     size_t count;
     float *data; // (count): in, then the sum
-    uint64_t gathered[2];
+    int64_t gathered[2];
     int error;
 };
 
 static int use_everything(struct party *party, struct comm *comm)
 {
-    int error = ring_allreduce(comm, party->data, party->data, party->count, COMM_F32);
+    int error = ring_allreduce(comm, party->data, party->data, party->count, COMM_F32, COMM_SUM);
     for (int i = 0; i < 3 && !error; i++)
-        error = ring_barrier(comm);
-    party->gathered[party->rank] = (uint64_t)party->rank + 5;
+        error = barrier(comm);
+    party->gathered[party->rank] = party->rank + 5;
     if (!error)
-        error = ring_all_gather(comm, party->gathered, 2, COMM_U64);
+        error = ring_all_gather(comm, party->gathered, 2, COMM_I64);
     if (!error)
         error = ring_broadcast(comm, party->data, party->count, COMM_F32, 0);
     return error;
@@ -125,26 +124,23 @@ static void *party_run(void *argument)
     return NULL;
 }
 
-/* 0 --> relay --> 1 --> 0 */
+/* 0 <--> relay <--> 1 */
 static void run_with_relay(struct party parties[2], enum style style)
 {
-    int into[2], out[2], back[2];
+    int lower[2], upper[2];
     pthread_t threads[3];
-    connect_pair(into);
-    connect_pair(out);
-    connect_pair(back);
-    parties[0].fds[1] = into[0];
-    parties[1].fds[0] = out[1];
-    parties[1].fds[1] = back[0];
-    parties[0].fds[0] = back[1];
-    struct relay relay = {.from = into[1], .to = out[0], .style = style};
+    connect_pair(lower);
+    connect_pair(upper);
+    parties[0].fds[1] = lower[0];
+    parties[1].fds[0] = upper[1];
+    struct relay relay = {.ends = {lower[1], upper[0]}, .style = style};
     pthread_create(&threads[0], NULL, relay_run, &relay);
     pthread_create(&threads[1], NULL, party_run, &parties[0]);
     pthread_create(&threads[2], NULL, party_run, &parties[1]);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    close(into[1]);
-    close(out[0]);
+    close(lower[1]);
+    close(upper[0]);
 }
 
 START_TEST(a_stream_may_be_cut_and_glued_anywhere)
@@ -159,8 +155,8 @@ START_TEST(a_stream_may_be_cut_and_glued_anywhere)
     run_with_relay(parties, (enum style)_i);
     for (int rank = 0; rank < 2; rank++) {
         ck_assert_int_eq(parties[rank].error, 0);
-        ck_assert_uint_eq(parties[rank].gathered[0], 5);
-        ck_assert_uint_eq(parties[rank].gathered[1], 6);
+        ck_assert_int_eq(parties[rank].gathered[0], 5);
+        ck_assert_int_eq(parties[rank].gathered[1], 6);
         for (size_t i = 0; i < count; i++) {
             float sum = 1.0f / (float)(i + 1) + 1.0f / (float)(i + 4);
             ck_assert_msg(parties[rank].data[i] == sum, "rank %d [%zu]", rank, i);

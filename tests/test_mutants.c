@@ -64,10 +64,10 @@ START_TEST(a_bucket_divided_by_the_ranks_again_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/ddp.c",
-        .text = "return ring_allreduce(comm, bucket, bucket, count, COMM_F32);",
+        .text = "return allreduce(comm, bucket, bucket, count, COMM_F32, COMM_SUM);",
         .mistake = "for (size_t i = 0; i < count; i++)\n"
                    "        bucket[i] /= (float)comm_world(comm);\n"
-                   "    return ring_allreduce(comm, bucket, bucket, count, COMM_F32);",
+                   "    return allreduce(comm, bucket, bucket, count, COMM_F32, COMM_SUM);",
         .lesson = {3, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
@@ -82,10 +82,10 @@ START_TEST(a_shard_summed_with_another_weight_is_found_by_lesson_4)
 {
     static const struct mutant mutant = {
         .file = "lesson04_zero/zero1.c",
-        .text = "return ring_reduce_scatter(comm, bucket, count, COMM_F32);",
+        .text = "return reduce_scatter(comm, bucket, count, COMM_F32, COMM_SUM);",
         .mistake = "for (size_t i = 0; i < count; i++)\n"
                    "        bucket[i] *= (float)comm_world(comm);\n"
-                   "    return ring_reduce_scatter(comm, bucket, count, COMM_F32);",
+                   "    return reduce_scatter(comm, bucket, count, COMM_F32, COMM_SUM);",
         .lesson = {4, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0: owned gradient chunks = those of lesson 3's gradient",
@@ -228,8 +228,8 @@ START_TEST(a_sum_that_stops_short_is_found_by_lesson_4)
 {
     static const struct mutant mutant = {
         .file = "lesson02_allreduce/ring.c",
-        .text = "error = pass(ring, ring->rank - 1 - round, ring->rank - 2 - round, COMM_ADD);",
-        .mistake = "error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_ADD);",
+        .text = "error = pass(ring, ring->rank - 1 - round, ring->rank - 2 - round, COMM_REDUCE);",
+        .mistake = "error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_REDUCE);",
         .lesson = {4, 3},
         .arguments = "--steps 2",
         .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
@@ -290,16 +290,15 @@ START_TEST(parameters_not_gathered_on_one_rank_are_found_by_lesson_4)
 {
     static const struct mutant mutant = {
         .file = "lesson04_zero/zero1.c",
-        .text =
-            "        error = ring_all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, "
-            "COMM_F32);",
+        .text = "        error = all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, "
+                "COMM_F32);",
         .mistake = "        static float aside[1 << 16];\n"
                    "        float *to = slab + bucket.begin;\n"
                    "        for (size_t j = 0; j < bucket.count; j++)\n"
                    "            aside[j] = to[j];\n"
                    "        if (comm_rank(zero->ddp.comm) == 1)\n"
                    "            to = aside;\n"
-                   "        error = ring_all_gather(zero->ddp.comm, to, bucket.count, COMM_F32);",
+                   "        error = all_gather(zero->ddp.comm, to, bucket.count, COMM_F32);",
         .lesson = {4, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0, rank 1: parameters = lesson 3's parameters",

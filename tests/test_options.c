@@ -98,8 +98,11 @@ START_TEST(the_last_of_a_repeated_flag_counts)
 }
 END_TEST
 
-START_TEST(values_the_ring_has_today_are_accepted)
+START_TEST(algorithm_and_transport_are_told_by_name)
 {
+    struct options options = parsed(2, (char[]){"--algorithm direct --transport unix"});
+    ck_assert_int_eq(options.algorithm, 4);
+    ck_assert_int_eq(options.transport, 1);
     parsed(4, (char[]){"--algorithm ring --transport tcp --compress none --stage 1"});
 }
 END_TEST
@@ -167,9 +170,9 @@ static const struct {
     {3, "--explain", "--explain exists up to lesson 2; this is lesson 3"},
     {2, "--max-restarts 2", "--max-restarts is not part of this version"},
     {4, "--offload d", "--offload is not part of this version"},
-    {2, "--algorithm tree", "--algorithm tree is not part of this version; accepted: ring"},
-    {2, "--algorithm torus", "--algorithm: expected ring, found 'torus'"},
-    {2, "--transport=unix", "--transport unix is not part of this version; accepted: tcp"},
+    {2, "--algorithm torus",
+     "--algorithm: expected ring | root | tree | halving | direct | auto, found 'torus'"},
+    {2, "--transport=udp", "--transport: expected tcp | unix, found 'udp'"},
     {3, "--compress bf16", "--compress bf16 is not part of this version; accepted: none"},
     {4, "--stage 2", "--stage 2 is not part of this version; accepted: 1"},
     {4, "--stage 3", "--stage 3 is not part of this version; accepted: 1"},
@@ -332,7 +335,7 @@ Suite *options_suite(void)
     tcase_add_test(tcase, nothing_given_means_the_defaults);
     tcase_add_test(tcase, each_flag_reaches_its_field);
     tcase_add_test(tcase, the_last_of_a_repeated_flag_counts);
-    tcase_add_test(tcase, values_the_ring_has_today_are_accepted);
+    tcase_add_test(tcase, algorithm_and_transport_are_told_by_name);
     tcase_add_loop_test(tcase, what_is_not_right_is_refused_by_name, 0, REFUSED);
     tcase_add_test(tcase, blanks_around_a_number_are_refused);
     tcase_add_test(tcase, a_decimal_comma_locale_changes_nothing);

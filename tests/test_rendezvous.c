@@ -1,4 +1,5 @@
 /* Start-up: late ranks, missing ones, duplicates, disagreeing ones, strangers, and ports. */
+#include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/wire.h"
 #include "tests/ranks.h"
@@ -29,7 +30,7 @@ static int open_comm(struct ranks_self *self)
 static int open_and_sum(struct ranks_self *self)
 {
     float one = 1;
-    if (open_comm(self) || ring_allreduce(self->comm, &one, &one, 1, COMM_F32))
+    if (open_comm(self) || ring_allreduce(self->comm, &one, &one, 1, COMM_F32, COMM_SUM))
         return 1;
     return ranks_expect(self, one == (float)self->world, "the sum is %g", (double)one);
 }
@@ -224,7 +225,7 @@ static void come_as_strangers(const struct ranks_self *self)
     knock(self, bytes, sizeof bytes); // another job
 
     good_hello(self, &hello);
-    hello.purpose = WIRE_LINK; // right in all but that rank 0's left neighbour is rank 2
+    hello.purpose = WIRE_LINK; // right in all but that links are made at another door
     wire_put_hello(bytes, &hello);
     knock(self, bytes, sizeof bytes);
 }
@@ -256,7 +257,7 @@ START_TEST(strangers_take_no_place_and_one_line_each)
     ck_assert_int_ge(lines_of(result.log[0]), 5);
     ck_assert_int_le(lines_of(result.log[0]), 8 + CROWD);
     ck_assert_ptr_ne(strstr(result.log[0], "it belongs to another job"), NULL);
-    ck_assert_ptr_ne(strstr(result.log[0], "it is not the left neighbour"), NULL);
+    ck_assert_ptr_ne(strstr(result.log[0], "it came to the wrong door"), NULL);
     ck_assert(result.seconds < 5);
 }
 END_TEST
@@ -388,12 +389,12 @@ START_TEST(a_world_of_one_needs_no_socket)
     struct comm *comm;
     float in[2] = {1, 2}, out[2] = {0};
     ck_assert_int_eq(comm_open(&comm, &environment, &config, &fail), 0);
-    ck_assert_int_eq(ring_allreduce(comm, in, out, 2, COMM_F32), 0);
+    ck_assert_int_eq(ring_allreduce(comm, in, out, 2, COMM_F32, COMM_SUM), 0);
     ck_assert_float_eq(out[1], 2);
-    ck_assert_int_eq(ring_reduce_scatter(comm, out, 2, COMM_F32), 0);
+    ck_assert_int_eq(ring_reduce_scatter(comm, out, 2, COMM_F32, COMM_SUM), 0);
     ck_assert_int_eq(ring_all_gather(comm, out, 2, COMM_F32), 0);
     ck_assert_int_eq(ring_broadcast(comm, out, 2, COMM_F32, 0), 0);
-    ck_assert_int_eq(ring_barrier(comm), 0);
+    ck_assert_int_eq(barrier(comm), 0);
     ck_assert_float_eq(out[0], 1);
     ck_assert_uint_eq(comm_bytes_sent(comm), 0);
     comm_close(comm);

@@ -40,7 +40,7 @@ static int check_allreduce(struct ranks_self *self, size_t count, bool in_place)
     for (size_t i = 0; i < count; i++)
         in[i] = part(self->rank, i);
     in[count] = out[count] = -1; // one past the end: nobody may touch it
-    int wrong = ring_allreduce(self->comm, in, out, count, COMM_F32);
+    int wrong = ring_allreduce(self->comm, in, out, count, COMM_F32, COMM_SUM);
     for (size_t i = 0; i < count && !wrong; i++) {
         wrong = ranks_expect(self, out[i] == whole(self->world, i), "%zu elements: [%zu] is %g",
                              count, i, (double)out[i]);
@@ -94,16 +94,17 @@ static int replay_body(struct ranks_self *self)
     enum { COUNT = 100003 };
     float *all = malloc(sizeof(float) * COUNT * (size_t)self->world);
     float *expected = malloc(sizeof(float) * COUNT);
-    const float *shards[RANKS_MOST];
+    const void *shards[RANKS_MOST];
     for (int rank = 0; rank < self->world; rank++) {
         float *shard = all + (size_t)rank * COUNT;
         shards[rank] = shard;
         for (size_t i = 0; i < COUNT; i++)
             shard[i] = 1.0f / (float)(i % 997 + 3 * (size_t)rank + 1) - 0.3f * (float)(rank % 3);
     }
-    replay_ring_allreduce(shards, (size_t)self->world, COUNT, expected);
+    struct replay replay = {shards, (size_t)self->world, COUNT, COMM_F32, COMM_SUM};
+    replay_allreduce(&replay, ALGORITHM_RING, expected);
     float *own = all + (size_t)self->rank * COUNT;
-    int wrong = ring_allreduce(self->comm, own, own, COUNT, COMM_F32);
+    int wrong = ring_allreduce(self->comm, own, own, COUNT, COMM_F32, COMM_SUM);
     if (!wrong)
         wrong = ranks_expect(self, memcmp(own, expected, sizeof(float) * COUNT) == 0,
                              "the ring and its replay differ");
@@ -127,7 +128,7 @@ static int cancelling_body(struct ranks_self *self)
     float data[16], everyone[4][16] = {{0}};
     for (int i = 0; i < 16; i++)
         data[i] = values[self->rank];
-    int wrong = ring_allreduce(self->comm, data, data, 16, COMM_F32);
+    int wrong = ring_allreduce(self->comm, data, data, 16, COMM_F32, COMM_SUM);
     for (int i = 0; i < 16 && !wrong; i++)
         wrong = ranks_expect(self, data[i] == 0 || data[i] == 1 || data[i] == 2, "[%d] is %g", i,
                              (double)data[i]);
@@ -155,7 +156,7 @@ static int halves_body(struct ranks_self *self)
     int world = self->world, wrong;
     for (size_t i = 0; i < COUNT; i++)
         data[i] = part(self->rank, i);
-    wrong = ring_reduce_scatter(self->comm, data, COUNT, COMM_F64);
+    wrong = ring_reduce_scatter(self->comm, data, COUNT, COMM_F64, COMM_SUM);
     struct slice mine = slice_of(COUNT, (size_t)world, (size_t)self->rank);
     for (size_t i = mine.begin; i < mine.begin + mine.count && !wrong; i++)
         wrong =
@@ -183,7 +184,7 @@ static int gather_body(struct ranks_self *self)
     struct slice mine = slice_of(7, (size_t)self->world, (size_t)self->rank);
     for (size_t i = mine.begin; i < mine.begin + mine.count; i++)
         data[i] = ((uint64_t)1 << 60) + i;
-    wrong = ring_all_gather(self->comm, data, 7, COMM_U64);
+    wrong = ring_all_gather(self->comm, data, 7, COMM_I64);
     for (size_t i = 0; i < 7 && !wrong; i++)
         wrong = ranks_expect(self, data[i] == ((uint64_t)1 << 60) + i, "[%zu] is %llu", i,
                              (unsigned long long)data[i]);

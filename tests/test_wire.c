@@ -14,13 +14,16 @@ static const struct wire_hello a_hello = {.purpose = WIRE_JOIN,
                                           .world = 4,
                                           .fingerprint = 0x0123456789abcdef,
                                           .port = 29500};
-static const struct wire_frame a_frame = {
-    .kind = WIRE_DATA,
-    .call = {.operation = COMM_BROADCAST, .type = COMM_F64, .count = ((uint64_t)1 << 33) + 5},
-    .tag = 0xfffffffe,
-    .step = 3,
-    .sequence = ((uint64_t)1 << 40) + 7,
-    .length_bytes = ((uint64_t)1 << 33) + 8};
+static const struct wire_frame a_frame = {.kind = WIRE_DATA,
+                                          .call = {.operation = COMM_BROADCAST,
+                                                   .algorithm = ALGORITHM_DIRECT,
+                                                   .type = COMM_F64,
+                                                   .reduction = COMM_MAX,
+                                                   .count = ((uint64_t)1 << 33) + 5},
+                                          .tag = 0xfffffffe,
+                                          .step = 3,
+                                          .sequence = ((uint64_t)1 << 40) + 7,
+                                          .length_bytes = ((uint64_t)1 << 33) + 8};
 
 START_TEST(a_hello_comes_back_as_it_went)
 {
@@ -45,7 +48,9 @@ START_TEST(a_frame_comes_back_as_it_went)
     ck_assert_int_eq(wire_get_frame(&back, bytes), 0);
     ck_assert_int_eq(back.kind, a_frame.kind);
     ck_assert_int_eq(back.call.operation, a_frame.call.operation);
+    ck_assert_int_eq(back.call.algorithm, a_frame.call.algorithm);
     ck_assert_int_eq(back.call.type, a_frame.call.type);
+    ck_assert_int_eq(back.call.reduction, a_frame.call.reduction);
     ck_assert_uint_eq(back.call.count, a_frame.call.count);
     ck_assert_uint_eq(back.tag, a_frame.tag);
     ck_assert_uint_eq(back.step, a_frame.step);
@@ -57,7 +62,8 @@ END_TEST
 START_TEST(the_layout_is_the_same_on_every_machine)
 {
     static const uint8_t expected[WIRE_FRAME_BYTES] = {
-        'S',  'T',  'F',  'M',  1, 3, 1, 0,  // magic, kind, operation, type, 0
+        'S',  'T',  'F',  'M',  1, 3, 4, 1,  // magic, kind, operation, algorithm, type
+        2,    0,    0,    0,                 // reduction, 0
         0xfe, 0xff, 0xff, 0xff, 3, 0, 0, 0,  // tag, step
         7,    0,    0,    0,    0, 1, 0, 0,  // sequence
         5,    0,    0,    0,    2, 0, 0, 0,  // count
@@ -89,7 +95,7 @@ START_TEST(replies_and_addresses_come_back_as_they_went)
 }
 END_TEST
 
-START_TEST(addresses_of_both_families_survive_the_wire)
+START_TEST(addresses_of_all_families_survive_the_wire)
 {
     struct sockaddr_storage before = {0}, after;
     char name[ADDRESS_NAME_BYTES];
@@ -104,6 +110,13 @@ START_TEST(addresses_of_both_families_survive_the_wire)
     address_set_port(&after, 65535);
     address_name(name, &after);
     ck_assert_str_eq(name, "fe80::1:2:65535");
+    before = address_unix();
+    address_set_port(&before, 0x4d);
+    wire = address_to_wire(&before);
+    address_from_wire(&after, &wire);
+    ck_assert_uint_eq(address_port(&after), 0x4d);
+    address_name(name, &after);
+    ck_assert_str_eq(name, "unix:0004d");
 }
 END_TEST
 
@@ -114,14 +127,13 @@ static const struct {
     int expected;
 } spoiled_hellos[] = {
     {0, 'G', -EPROTO},                         // magic
-    {4, 2, -EPROTONOSUPPORT},                  // version
+    {4, 1, -EPROTONOSUPPORT},                  // version
     {6, 0, -EPROTO},          {6, 3, -EPROTO}, // purpose
     {7, 1, -EPROTO},                           // purpose, high byte
     {24, 4, -EPROTO},                          // rank = world
     {27, 0x80, -EPROTO},                       // rank, were it signed
     {28, 0, -EPROTO},                          // world 0
     {31, 0xff, -EPROTO},                       // world of 4 thousand million
-    {43, 1, -EPROTO},                          // the last two bytes are 0
 };
 
 START_TEST(a_spoiled_hello_is_refused)
@@ -139,7 +151,9 @@ static const struct wire_frame hostile_frames[] = {
     {.kind = 0},
     {.kind = 5},
     {.kind = WIRE_DATA, .call = {.operation = COMM_BARRIER + 1}},
-    {.kind = WIRE_DATA, .call = {.type = COMM_U64 + 1}},
+    {.kind = WIRE_DATA, .call = {.type = COMM_U8 + 1}},
+    {.kind = WIRE_DATA, .call = {.reduction = COMM_PRODUCT + 1}},
+    {.kind = WIRE_DATA, .call = {.algorithm = ALGORITHM_AUTO + 1}},
     {.kind = WIRE_DATA,
      .call = {.type = COMM_F32, .count = 2},
      .length_bytes = 7}, // half an element
@@ -165,22 +179,26 @@ END_TEST
 START_TEST(a_hostile_reply_or_address_is_refused)
 {
     static const struct wire_reply replies[] = {
-        {WIRE_TABLE, 21},                                                // one and a bit
+        {WIRE_TABLE, 25},                                                // one and a bit
         {WIRE_TABLE, (ENVIRONMENT_WORLD_MOST + 1) * WIRE_ADDRESS_BYTES}, // more than a world
         {WIRE_TABLE, UINT32_MAX},
         {WIRE_REFUSAL, WIRE_TEXT_MOST + 1},
         {3, 0}};
     uint8_t bytes[WIRE_ADDRESS_BYTES];
     struct wire_reply reply;
-    struct wire_address address, no_port = {.family = 4}, no_family = {.family = 5, .port = 1};
+    struct wire_address address;
+    const struct wire_address hostile[] = {{.family = WIRE_IP4}, // no port
+                                           {.family = 5, .port = 1},
+                                           {.family = WIRE_IP6, .port = 65536},
+                                           {.family = WIRE_UNIX, .port = 0x100000}};
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         wire_put_reply(bytes, &replies[i]);
         ck_assert_int_eq(wire_get_reply(&reply, bytes), -EPROTO);
     }
-    wire_put_address(bytes, &no_port);
-    ck_assert_int_eq(wire_get_address(&address, bytes), -EPROTO);
-    wire_put_address(bytes, &no_family);
-    ck_assert_int_eq(wire_get_address(&address, bytes), -EPROTO);
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        wire_put_address(bytes, &hostile[i]);
+        ck_assert_int_eq(wire_get_address(&address, bytes), -EPROTO);
+    }
 }
 END_TEST
 
@@ -198,7 +216,9 @@ START_TEST(whatever_comes_is_refused_or_in_range)
                 (uint8_t)(1u << rng_bits(&rng, 6 * i + k + 3) % 8);
         if (wire_get_frame(&frame, bytes) == 0) {
             ck_assert(frame.kind >= WIRE_DATA && frame.kind <= WIRE_WAIT);
-            ck_assert(frame.call.operation <= COMM_BARRIER && frame.call.type <= COMM_U64);
+            ck_assert(frame.call.operation <= COMM_BARRIER && frame.call.type <= COMM_U8);
+            ck_assert(frame.call.algorithm <= ALGORITHM_AUTO);
+            ck_assert(frame.call.reduction <= COMM_PRODUCT);
             ck_assert(frame.length_bytes / comm_type_bytes(frame.call.type) <= frame.call.count ||
                       frame.length_bytes <= WIRE_TEXT_MOST);
         }
@@ -233,7 +253,7 @@ Suite *wire_suite(void)
     tcase_add_test(tcase, a_frame_comes_back_as_it_went);
     tcase_add_test(tcase, the_layout_is_the_same_on_every_machine);
     tcase_add_test(tcase, replies_and_addresses_come_back_as_they_went);
-    tcase_add_test(tcase, addresses_of_both_families_survive_the_wire);
+    tcase_add_test(tcase, addresses_of_all_families_survive_the_wire);
     tcase_add_loop_test(tcase, a_spoiled_hello_is_refused, 0,
                         sizeof spoiled_hellos / sizeof *spoiled_hellos);
     tcase_add_loop_test(tcase, a_hostile_frame_is_refused, 0,

@@ -68,7 +68,8 @@ static int count_owners(struct bench *bench, float *owners)
         for (size_t j = owned.begin; j < end; j++)
             owners[j]++;
     }
-    return ring_allreduce(bench->self->comm, owners, owners, bench->run->model.count, COMM_F32);
+    return ring_allreduce(bench->self->comm, owners, owners, bench->run->model.count, COMM_F32,
+                          COMM_SUM);
 }
 
 /* A balanced split: no rank has more than one element per bucket more than another. */
@@ -106,8 +107,9 @@ static int check_update(struct bench *bench)
     if (wrong)
         return wrong;
     optimizer_step(&run->optimizer, run->param, run->grad, (struct rate){.lr = 0.1f, .clip = 1});
-    wrong = zero1_gather(&bench->zero, run->param) ||
-            ring_allreduce(bench->self->comm, run->param, sum, run->model.count, COMM_F32);
+    wrong =
+        zero1_gather(&bench->zero, run->param) ||
+        ring_allreduce(bench->self->comm, run->param, sum, run->model.count, COMM_F32, COMM_SUM);
     for (size_t i = 0; i < run->model.count && !wrong; i++) {
         double times = (double)bench->self->world, difference = sum[i] - times * run->param[i];
         wrong = ranks_expect(bench->self, difference < 1e-5 && difference > -1e-5,
@@ -164,7 +166,7 @@ static int whole_gradient(struct bench *bench, const struct step *step, float *g
     for (size_t i = 0; i < bench->zero.ddp.plan.count && !error; i++) {
         struct slice slice = bench->zero.ddp.plan.buckets[i].slice;
         error = ring_allreduce(bench->self->comm, grad + slice.begin, grad + slice.begin,
-                               slice.count, COMM_F32);
+                               slice.count, COMM_F32, COMM_SUM);
     }
     return error;
 }
