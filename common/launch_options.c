@@ -60,6 +60,7 @@ void launch_options_help(FILE *out)
         "\nWith several machines: the same command on each, but for --node-rank, with -n,\n"
         "--master-addr and --master-port alike, and JOB_TOKEN set alike (32 hexadecimal digits:\n"
         "openssl rand -hex 16). Rank i of node R is rank R * N + i of the job.\n"
+        "BIND_ADDRESS, an address or an interface of its machine, says where ranks but 0 listen.\n"
         "\nEach rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,\n"
         "MASTER_PORT and JOB_TOKEN in its environment, and unless one of them is set,\n"
         "OMP_NUM_THREADS and OPENBLAS_NUM_THREADS: cores / ranks, at least 1.\n\n"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SEGMENT_BYTES = 128 * 1024, ONE_STEP_BYTES = 16 * 1024 };
+enum { SEGMENT_BYTES = 128 * 1024 };
 
 /* Sends to each other rank `part` of the vector, or, if there is none, that rank's own chunk of it:
  * its elements from `from` on. The next rank first, so that not all send to rank 0 at once. */
@@ -87,7 +87,7 @@ int direct_allreduce(struct comm *comm, const void *in, void *out, size_t count,
     struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_DIRECT, type, reduction, count};
     struct collective all;
     int error = collective_begin_allreduce(&all, comm, &call, in, out);
-    bool is_short = count * comm_type_bytes(type) <= ONE_STEP_BYTES;
+    bool is_short = count * comm_type_bytes(type) <= ALGORITHM_DIRECT_WHOLE_BYTES;
     if (!error && count > 0 && is_short) {
         error = one_step(&all);
     } else if (!error && count > 0) {

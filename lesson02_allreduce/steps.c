@@ -75,8 +75,8 @@ static void halving_level(struct list *list, int level, int folded, bool down)
     int players = list->world - folded;
     for (int player = 0; player < players; player++) {
         int other = player ^ (1 << level);
-        add(list, player < folded ? 2 * player + 1 : player + folded,
-            other < folded ? 2 * other + 1 : other + folded,
+        add(list, player < folded ? 2 * player : player + folded,
+            other < folded ? 2 * other : other + folded,
             kept(list, down ? other : player, level + 1), down);
     }
     list->step++;
@@ -85,7 +85,7 @@ static void halving_level(struct list *list, int level, int folded, bool down)
 static void halving_fold(struct list *list, int folded, bool before)
 {
     for (int pair = 0; pair < folded; pair++)
-        add(list, 2 * pair + !before, 2 * pair + before, list->whole, before);
+        add(list, 2 * pair + before, 2 * pair + !before, list->whole, before);
     list->step += folded > 0;
 }
 

@@ -60,8 +60,9 @@ static void add_machine(const struct network *network, int machine)
              "set -e; name=staircase-%d; me=$name-%d; ip netns add $me; ip -n $me link set lo up; "
              "ip -n $me link add name eth0 type veth peer name port%d netns $name-switch; "
              "ip -n $me addr add 10.77.0.%d/24 dev eth0; "
+             "ip -n $me addr add 10.78.0.%d/24 dev eth0 label eth0:2; "
              "ip -n $name-switch link set port%d master switch",
-             (int)network->owner, machine, machine, machine + 1, machine);
+             (int)network->owner, machine, machine, machine + 1, machine + 1, machine);
     run(command);
 }
 

@@ -3,6 +3,7 @@
  *
  *     machine 0        machine 1        machine 2
  *     10.77.0.1        10.77.0.2        10.77.0.3        eth0 of each
+ *     10.78.0.1        10.78.0.2        10.78.0.3        eth0:2, over the same cable
  *         |                |                |
  *     ====+================+================+====        a bridge, in a namespace of its own
  *

@@ -23,7 +23,7 @@ static char *drawing_of(int world, size_t count)
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
-/* Checked by hand, cell by cell, against ring.c's rule. World 3 begins as the picture on top of that
+/* Looked over against ring.c's rule. World 3 begins as the picture on top of that
  * file. */
 static const struct {
     int world;
@@ -263,12 +263,12 @@ static const struct {
 } lists[] = {
     {ALGORITHM_HALVING, 5,
      "halving all-reduce of 10 floats over 5 ranks (from -> to: which floats)\n"
-     "    step 0   add    0 -> 1: all\n"
-     "    step 1   add    1 -> 2: 5 to 9, 2 -> 1: 0 to 4, 3 -> 4: 5 to 9, 4 -> 3: 0 to 4\n"
-     "    step 2   add    1 -> 3: 3 to 4, 2 -> 4: 8 to 9, 3 -> 1: 0 to 2, 4 -> 2: 5 to 7\n"
-     "    step 3   store  1 -> 3: 0 to 2, 2 -> 4: 5 to 7, 3 -> 1: 3 to 4, 4 -> 2: 8 to 9\n"
-     "    step 4   store  1 -> 2: 0 to 4, 2 -> 1: 5 to 9, 3 -> 4: 0 to 4, 4 -> 3: 5 to 9\n"
-     "    step 5   store  1 -> 0: all\n"
+     "    step 0   add    1 -> 0: all\n"
+     "    step 1   add    0 -> 2: 5 to 9, 2 -> 0: 0 to 4, 3 -> 4: 5 to 9, 4 -> 3: 0 to 4\n"
+     "    step 2   add    0 -> 3: 3 to 4, 2 -> 4: 8 to 9, 3 -> 0: 0 to 2, 4 -> 2: 5 to 7\n"
+     "    step 3   store  0 -> 3: 0 to 2, 2 -> 4: 5 to 7, 3 -> 0: 3 to 4, 4 -> 2: 8 to 9\n"
+     "    step 4   store  0 -> 2: 0 to 4, 2 -> 0: 5 to 9, 3 -> 4: 0 to 4, 4 -> 3: 5 to 9\n"
+     "    step 5   store  0 -> 1: all\n"
      "steps: 6; every rank now has the sum; bytes sent by a rank: 40 to 100\n"},
     {ALGORITHM_DIRECT, 3,
      "direct all-reduce of 10 floats over 3 ranks (from -> to: which floats)\n"

@@ -40,12 +40,14 @@ struct job {
     int machines, ranks;     // ranks on each machine
     int lesson;              // its number
     const char *arguments;   // of the lesson
+    const char *bind;        // BIND_ADDRESS of machine 1, or NULL
     const char *before_rank; // on the last machine: what starts its ranks, or ""
     struct program programs[MACHINES];
 };
 
 static const char *const names[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",
                                     "lesson04_zero"};
+static const char for_long[] = "--epochs 1000000 --no-verify --timeout 3";
 static const char hosts[] = "127.0.0.1 localhost\n10.77.0.1 first\n127.0.1.1 myself\n";
 
 /* The first machine begins last. Every network has its ports to itself. */
@@ -55,12 +57,14 @@ static void job_start(struct job *job)
     folder_open(&job->folder);
     lesson_write(&job->folder, "hosts", hosts);
     for (int i = job->machines - 1; i >= 0; i--) {
-        snprintf(command, sizeof command,
-                 "env JOB_TOKEN=000102030405060708090a0b0c0d0e0f OPENBLAS_NUM_THREADS=1 "
-                 "\"$LAUNCH\" --nnodes %d --node-rank %d --master-addr first --master-port 4000 "
-                 "-n %d %s \"${LAUNCH%%/*}/%s\" %s",
-                 job->machines, i, job->ranks, i == job->machines - 1 ? job->before_rank : "",
-                 names[job->lesson - 1], job->arguments);
+        snprintf(
+            command, sizeof command,
+            "env JOB_TOKEN=000102030405060708090a0b0c0d0e0f OPENBLAS_NUM_THREADS=1 "
+            "%s%s \"$LAUNCH\" --nnodes %d --node-rank %d --master-addr first --master-port 4000 "
+            "-n %d %s \"${LAUNCH%%/*}/%s\" %s",
+            job->bind && i == 1 ? "BIND_ADDRESS=" : "", job->bind && i == 1 ? job->bind : "",
+            job->machines, i, job->ranks, i == job->machines - 1 ? job->before_rank : "",
+            names[job->lesson - 1], job->arguments);
         network_start(&network, i, &job->programs[i], &job->folder, command);
     }
 }
@@ -175,9 +179,32 @@ START_TEST(a_name_that_only_means_this_machine_to_itself_is_refused)
 }
 END_TEST
 
-/* --- failures -------------------------------------------------------------------------------- */
+/* The machines have a second address each; machine 2's links show which one rank 1 has named. */
+START_TEST(ranks_are_called_where_they_were_told_to_bind)
+{
+    static const char *const given[] = {"10.78.0.2", "eth0:2"};
+    struct job job = {.machines = 3,
+                      .ranks = 1,
+                      .lesson = 2,
+                      .arguments = for_long,
+                      .before_rank = "",
+                      .bind = given[_i]};
+    struct program seen;
+    job_start(&job);
+    job_await_training(&job);
+    network_start(&network, 2, &seen, &job.folder, "ss -Htn");
+    program_wait(&seen);
+    for (int i = 0; i < job.machines; i++)
+        kill(job.programs[i].pid, SIGTERM);
+    job_wait(&job);
+    ck_assert_msg(strstr(seen.out, "10.78.0.2:") && !strstr(seen.out, "10.77.0.2:"), "%s%s",
+                  seen.out, seen.err);
+    program_close(&seen);
+    job_close(&job);
+}
+END_TEST
 
-static const char for_long[] = "--epochs 1000000 --no-verify --timeout 3";
+/* --- failures -------------------------------------------------------------------------------- */
 
 START_TEST(a_rank_that_dies_ends_the_job_on_every_machine)
 {
@@ -247,6 +274,7 @@ Suite *namespaces_suite(void)
         tcase_add_loop_test(tcase, a_job_on_several_machines_ends_as_on_one, 0, SHAPES);
         tcase_add_loop_test(tcase, a_name_that_only_means_this_machine_to_itself_is_refused, 0,
                             OWN_NAMES);
+        tcase_add_loop_test(tcase, ranks_are_called_where_they_were_told_to_bind, 0, 2);
         tcase_add_loop_test(tcase, a_rank_that_dies_ends_the_job_on_every_machine, 0, 3);
         tcase_add_loop_test(tcase, a_cut_cable_ends_the_job_on_both_sides, 0, 2);
         tcase_add_test(tcase, machines_that_are_left_name_the_one_that_was_cut_off);
