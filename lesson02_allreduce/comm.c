@@ -14,6 +14,9 @@
 /* Received bytes are folded in pieces of at most this: they are still in the cache then. */
 enum { STAGING_BYTES = 256 * 1024 };
 
+/* How far all ranks of one machine together may send ahead; and each of them at the least. */
+enum { HEAD_STARTS_BYTES = 512 * 1024, HEAD_START_LEAST_BYTES = 64 * 1024 };
+
 static const char *const operation_names[] = {"reduce-scatter", "all-gather", "all-reduce",
                                               "broadcast", "barrier"};
 static const char *const type_names[] = {"f32", "f64", "i32", "i64", "u8"};
@@ -96,6 +99,13 @@ static int open_mesh(struct comm *comm, const int *fds)
     return error;
 }
 
+static size_t head_start_of(const struct environment *environment)
+{
+    int ranks = environment->local_world > 0 ? environment->local_world : environment->world;
+    size_t share = HEAD_STARTS_BYTES / (size_t)ranks;
+    return share > HEAD_START_LEAST_BYTES ? share : HEAD_START_LEAST_BYTES;
+}
+
 int comm_adopt(struct comm **result, const struct environment *environment,
                const struct comm_config *config, const int *fds, struct fail *fail)
 {
@@ -106,6 +116,7 @@ int comm_adopt(struct comm **result, const struct environment *environment,
     comm->rank = environment->rank;
     comm->world = environment->world;
     comm->timeout_seconds = config->timeout_seconds;
+    comm->head_start_bytes = head_start_of(environment);
     comm->log = config->log;
     comm->choice = choice_fixed(ALGORITHM_RING);
     int error = comm->world > 1 ? open_mesh(comm, fds) : 0;

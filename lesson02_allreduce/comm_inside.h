@@ -66,6 +66,7 @@ struct silence {
 struct comm {
     int rank, world;
     double timeout_seconds;
+    size_t head_start_bytes; // how far a paced frame may run ahead of what comes in
     FILE *log;
     struct choice choice;
     struct fail fail; // the first error

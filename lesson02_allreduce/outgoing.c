@@ -2,26 +2,28 @@
  * outgoing: a frame on its way to a peer, in pieces.
  *
  *     | header | given to the link | may go | must wait for the pacer |
- *                       given_bytes          pacer->done_bytes + HEAD_START_BYTES
+ *                       given_bytes          pacer->done_bytes + head_start_bytes
  *
  * When two ranks swap large vectors, each could fill the other's socket buffers, megabytes ahead of
  * what is read. Those bytes have left every cache when their turn comes, and TCP closes its window,
  * waits, opens it again: on a loopback link that is three times slower than to keep step. So a
- * paced frame never runs more than HEAD_START_BYTES ahead of what came in. Nobody waits for ever:
- * everyone may send that much before he has heard anything.
+ * paced frame never runs more than a head start ahead of what came in. Nobody waits for ever:
+ * everyone may send that much before he has heard anything. The ranks of one machine share its
+ * caches, so they share the head start too.
  */
 #include "lesson02_allreduce/comm_inside.h"
 
 /* A piece is written at once, between two looks at what has come in. */
-enum { PIECE_BYTES = 256 * 1024, HEAD_START_BYTES = 512 * 1024 };
+enum { PIECE_BYTES = 256 * 1024 };
 
 /* How far in the payload this frame may go at this moment. */
-static size_t limit_of(const struct outgoing *outgoing)
+static size_t limit_of(const struct peer *peer)
 {
+    const struct outgoing *outgoing = &peer->outgoing;
     const struct incoming *pacer = outgoing->pacer;
     if (!pacer || !pacer->wanted)
         return outgoing->bytes;
-    size_t limit = pacer->done_bytes + HEAD_START_BYTES;
+    size_t limit = pacer->done_bytes + peer->comm->head_start_bytes;
     return limit < outgoing->bytes ? limit : outgoing->bytes;
 }
 
@@ -62,7 +64,7 @@ void outgoing_advance(struct peer *peer)
     struct outgoing *outgoing = &peer->outgoing;
     if (!outgoing->wanted || outgoing->parcel.busy)
         return;
-    size_t may = limit_of(outgoing) - outgoing->given_bytes;
+    size_t may = limit_of(peer) - outgoing->given_bytes;
     if (!outgoing->parcel.error && (may > 0 || !outgoing->header_given))
         give(peer, may < PIECE_BYTES ? may : PIECE_BYTES);
     if (outgoing->parcel.error)
