@@ -10,7 +10,7 @@
 
 enum { PORT_MOST = 65535, GRACE_MOST = 3600, SETTING_BYTES = 320 };
 
-enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_SWITCH, KIND_LATER };
+enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_BIND, KIND_SWITCH, KIND_LATER };
 
 struct flag {
     const char *name;
@@ -38,6 +38,8 @@ static const struct flag flags[] = {
      "also keep each rank's output, unmarked, in DIR/rank-R.log"},
     {"--grace", KIND_SECONDS, FIELD(grace_seconds), 0, GRACE_MOST, "SECONDS",
      "from SIGTERM to SIGKILL when the job is stopped (5)"},
+    {"--bind", KIND_BIND, FIELD(bind), 0, 0, "auto|none",
+     "cores of its own for each rank, if there are enough (auto)"},
     {"--max-restarts", KIND_LATER, 0, 0, 0, NULL, NULL},
     {"--help", KIND_SWITCH, FIELD(help), 0, 0, NULL, "show this"},
     {"-h", KIND_SWITCH, FIELD(help), 0, 0, NULL, "the same"},
@@ -53,7 +55,7 @@ void launch_options_help(FILE *out)
             "all\nwhen one fails.\n\n");
     for (size_t i = 0; i < FLAGS; i++)
         if (flags[i].help)
-            fprintf(out, "  %-16s %-8s %s\n", flags[i].name, flags[i].takes ? flags[i].takes : "",
+            fprintf(out, "  %-16s %-9s %s\n", flags[i].name, flags[i].takes ? flags[i].takes : "",
                     flags[i].help);
     fprintf(
         out,
@@ -110,6 +112,14 @@ static int set_seconds(const struct flag *flag, const char *value, double *secon
     return 0;
 }
 
+static int set_bind(const struct flag *flag, const char *value, bool *bind, struct fail *fail)
+{
+    *bind = strcmp(value, "auto") == 0;
+    if (!*bind && strcmp(value, "none") != 0)
+        return fail_set(fail, -EINVAL, "%s %s: must be auto or none", flag->name, value);
+    return 0;
+}
+
 static int flag_set(const struct flag *flag, const char *value, struct launch_options *options,
                     struct fail *fail)
 {
@@ -122,6 +132,8 @@ static int flag_set(const struct flag *flag, const char *value, struct launch_op
     case KIND_TEXT:
         *(const char **)field = value;
         return 0;
+    case KIND_BIND:
+        return set_bind(flag, value, field, fail);
     case KIND_SWITCH:
         *(bool *)field = true;
         return 0;
@@ -168,7 +180,7 @@ static int resolve_master(struct launch_options *options, struct fail *fail)
 
 int launch_options_parse(struct launch_options *options, char **argv, struct fail *fail)
 {
-    *options = (struct launch_options){.nodes = 1, .grace_seconds = 5};
+    *options = (struct launch_options){.nodes = 1, .grace_seconds = 5, .bind = true};
     char **next = argv + 1;
     while (*next && (*next)[0] == '-' && strcmp(*next, "--") != 0) {
         const char *value;

@@ -1,29 +1,16 @@
 /* launch_plan: cores, token, port. See the header. */
-#ifdef __linux__
-#define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier): glibc asks for it
-#include <sched.h>
-#endif
 #include "common/launch_plan.h"
 
+#include "common/launch_cores.h"
 #include "common/launch_port.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static int cores(void)
-{
-#ifdef __linux__
-    cpu_set_t set; // taskset and containers allow fewer than there are
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-#endif
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 int launch_plan_threads(int local_world)
 {
-    int threads = cores() / local_world;
+    int threads = launch_cores_count() / local_world;
     return threads > 1 ? threads : 1;
 }
 
@@ -52,6 +39,7 @@ int launch_plan_make(struct launch_plan *plan, const struct launch_options *opti
         .master_port = options->master_port,
         .listener = -1,
         .threads = launch_plan_threads(options->ranks),
+        .bind = options->bind,
         .program = options->program,
     };
     /* Launchers on several machines cannot agree on a random token: the user sets JOB_TOKEN. */

@@ -8,6 +8,8 @@
 #include "common/fail.h"
 #include "common/launch_options.h"
 
+#include <stdbool.h>
+
 enum { LAUNCH_TOKEN_TEXT = 2 * ENVIRONMENT_TOKEN_BYTES + 1 };
 
 struct launch_plan {
@@ -17,6 +19,7 @@ struct launch_plan {
     int listener;                  // where rank 0 will meet the others, or -1: not on this machine
     char token[LAUNCH_TOKEN_TEXT]; // "": JOB_TOKEN stays as the user set it
     int threads;                   // BLAS threads per rank, where the user set none
+    bool bind;                     // each rank to cores of its own (launch_cores.h)
     char **program;                // with its arguments, NULL at the end
 };
 

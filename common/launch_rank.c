@@ -1,6 +1,7 @@
 /* launch_rank: environment, pipes, fork, exec. See the header. */
 #include "common/launch_rank.h"
 
+#include "common/launch_cores.h"
 #include "common/launch_keeper.h"
 
 #include <errno.h>
@@ -84,6 +85,8 @@ static void become(const struct launch_plan *plan, int local_rank, pid_t group,
         return;
     close(nothing);
     set_environment(plan, local_rank);
+    if (plan->bind)
+        launch_cores_bind(local_rank, plan->local_world);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(plan->program[0], plan->program);
 }

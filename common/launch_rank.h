@@ -2,8 +2,8 @@
  * launch_rank: one process of the job, from fork to exec.
  *
  * What a rank is given: its numbers and the meeting point in the environment, pipes for output and
- * error, /dev/null for input, a place in the keeper's process group, default signals. Nothing else
- * of the launcher's is open in it, but for rank 0 the listening socket.
+ * error, /dev/null for input, a place in the keeper's process group, default signals, cores of its
+ * own. Nothing else of the launcher's is open in it, but for rank 0 the listening socket.
  */
 #ifndef COMMON_LAUNCH_RANK_H
 #define COMMON_LAUNCH_RANK_H

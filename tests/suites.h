@@ -13,6 +13,7 @@ Suite *progress_suite(void);
 Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *launch_cause_suite(void);
+Suite *launch_cores_suite(void);
 Suite *install_suite(void);
 Suite *launch_suite(void);
 Suite *compare_suite(void);
@@ -68,6 +69,7 @@ static const struct suite_entry suites[] = {
     {"proof", proof_suite},
     {"environment", environment_suite},
     {"launch_cause", launch_cause_suite},
+    {"launch_cores", launch_cores_suite},
     {"install", install_suite},
     {"launch", launch_suite},
     {"compare", compare_suite},

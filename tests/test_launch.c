@@ -150,6 +150,7 @@ static const struct {
     {"-n 2 --frobnicate true", {"--frobnicate", "--help"}},
     {"-n 2 --max-restarts 3 true", {"--max-restarts", "not supported"}},
     {"-n 2 --grace soon true", {"--grace soon", "seconds"}},
+    {"-n 2 --bind core true", {"--bind core", "auto or none"}},
     {"-n 2 --master-port 65536 true", {"--master-port 65536", "65535"}},
     {"-n 2 --master-addr 29500 true", {"--master-addr is '29500'", "127.0.0.1"}},
     {"-n 2 --master-addr 127.0.0.1:29500 true", {"--master-addr is '127", "--master-port"}},
