@@ -41,6 +41,7 @@ Suite *wire_suite(void);
 Suite *link_suite(void);
 Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
+Suite *narrow_suite(void);
 Suite *ring_suite(void);
 Suite *peers_suite(void);
 Suite *bucket_suite(void);
@@ -97,6 +98,7 @@ static const struct suite_entry suites[] = {
     {"link", link_suite},
     {"rendezvous", rendezvous_suite},
     {"comm", comm_suite},
+    {"narrow", narrow_suite},
     {"ring", ring_suite},
     {"peers", peers_suite},
     {"bucket", bucket_suite},
