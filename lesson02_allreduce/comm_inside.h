@@ -48,6 +48,7 @@ struct peer {
 
     struct parcel waiting;  // tells the peer that this rank waits itself
     uint64_t waits_silence; // the silence in which the peer told us so
+    bool suspect;           // its link was found broken; the last word may not have been read
     bool gone;              // it said goodbye,
     uint64_t sequence;      // having finished this many calls
     struct parcel news;

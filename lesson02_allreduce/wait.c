@@ -215,20 +215,32 @@ static void record_broken(struct peer *peer)
                     uv_strerror(error));
 }
 
-/* Something is wrong with a link. Bad news that says why comes first, whoever brings it. */
-static void judge(struct comm *comm)
+/* A writer may learn that a link is broken before what the peer said last has been read. */
+static void search_news(struct comm *comm)
 {
-    comm->trouble = false;
-    look(comm);
     for (int rank = 0; rank < comm->world; rank++) {
         struct peer *peer = &comm->peers[rank];
         bool in_payload = peer->incoming.wanted && peer->incoming.header_seen;
+        peer->suspect = is_broken(peer);
         if (peer->link.error && !peer->gone && !in_payload)
             news_search(peer);
     }
-    for (int rank = 0; rank < comm->world && !comm->fail.code; rank++)
-        if (is_broken(&comm->peers[rank]))
-            record_broken(&comm->peers[rank]);
+}
+
+/* Something is wrong with a link. Bad news that says why comes first, whoever brings it: only a link
+ * that was broken before the loop ran once more is believed to be. */
+static void judge(struct comm *comm)
+{
+    search_news(comm);
+    comm->trouble = false;
+    uv_run(&comm->loop, UV_RUN_NOWAIT);
+    for (int rank = 0; rank < comm->world && !comm->fail.code; rank++) {
+        struct peer *peer = &comm->peers[rank];
+        bool broken = is_broken(peer);
+        if (broken && peer->suspect)
+            record_broken(peer);
+        comm->trouble = comm->trouble || broken;
+    }
 }
 
 static void look_or_block(struct comm *comm)
