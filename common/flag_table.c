@@ -66,6 +66,9 @@ const struct flag flags[] = {
      "of the all-reduce; auto: by size; lesson 4 has ring and direct", NULL},
     {"transport", "tcp | unix", "tcp", FLAG_CHOICE, AT(transport), 0, 0, RANKS, FLAG_SHARED,
      "between ranks; unix: on one machine", NULL},
+    {"tuning", "FILE", NULL, FLAG_PATH, AT(tuning), 0, 0, RANKS, FLAG_SHARED,
+     "for --algorithm auto: the algorithm for each size, measured on this machine; lesson 2's --bench "
+     "writes it", NULL},
     {"bucket-kb", "K", "256", FLAG_KB, AT(bucket_bytes), 0x1p-8, 1e9, BUCKETS, FLAG_SHARED,
      "size of a bucket in KiB, fractions allowed", NULL},
     {"first-bucket-kb", "K", "4", FLAG_KB, AT(first_bucket_bytes), 0x1p-8, 1e9, BUCKETS,
@@ -103,6 +106,8 @@ const struct flag flags[] = {
      "only failures and the last line", NULL},
     {"bench", NULL, NULL, FLAG_ON, AT(bench), 0, 0, L1 | L2, FLAG_SHARED,
      "measure and print a table instead of training", NULL},
+    {"bench-most", "BYTES", "67108864", FLAG_WHOLE, AT(bench_most_bytes), 4, 0x1p40, L2, FLAG_SHARED,
+     "the largest vector that --bench measures", NULL},
     {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, L2, FLAG_SHARED,
      "draw the ring's rounds for this world and network instead of training", NULL},
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},

@@ -33,7 +33,8 @@ static const struct pair conflicts[] = {
 };
 
 /* The first means nothing without the second. */
-static const struct pair needs[] = {{"dump-steps", "dump"}, {"save-every", "save"}};
+static const struct pair needs[] = {
+    {"dump-steps", "dump"}, {"save-every", "save"}, {"bench-most", "bench"}};
 
 static bool *given(struct reading *reading, const struct flag *flag)
 {
@@ -141,6 +142,24 @@ static int read_flag(struct reading *reading)
     return 0;
 }
 
+/* A tuning is measured over all algorithms, and read by auto. */
+static int check_tuning(struct reading *reading)
+{
+    bool automatic = reading->options->algorithm ==
+                     flag_choice(flag_find("algorithm", strlen("algorithm"))->accepts, "auto");
+    if (!is_given(reading, "tuning") || automatic)
+        return 0;
+    if (!is_given(reading, "bench"))
+        return fail_set(reading->fail, -EINVAL,
+                        "--tuning means nothing without --algorithm auto, which reads it, or "
+                        "lesson 2's --bench, which writes it");
+    if (is_given(reading, "algorithm"))
+        return fail_set(reading->fail, -EINVAL,
+                        "--bench --tuning measures every algorithm: leave out --algorithm, or "
+                        "give --algorithm auto to measure what the file says");
+    return 0;
+}
+
 static int check_pairs(struct reading *reading)
 {
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
@@ -154,13 +173,14 @@ static int check_pairs(struct reading *reading)
     if (is_given(reading, "momentum") && reading->options->optimizer != OPTIMIZER_SGD)
         return fail_set(reading->fail, -EINVAL,
                         "--momentum is of --optimizer sgd; adam and adamw have none");
-    return 0;
+    return check_tuning(reading);
 }
 
 /* Defaults that depend on what was given. */
 static void settle(struct reading *reading)
 {
     struct options *options = reading->options;
+    options->algorithm_given = is_given(reading, "algorithm");
     if (!is_given(reading, "lr") && options->optimizer != OPTIMIZER_SGD)
         options->lr = 0.001;
     if (!is_given(reading, "first-bucket-kb") &&

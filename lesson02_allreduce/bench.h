@@ -1,5 +1,11 @@
 /*
- * bench: what an all-reduce costs on this machine, by size.
+ * bench: what an all-reduce costs on this machine, by size and algorithm, and what the cost model
+ * says it should.
+ *
+ * For each size, calls begin together (a barrier before each), and the slowest rank's time counts.
+ * Algorithm bandwidth is bytes / time; bus bandwidth is that times 2 (R - 1) / R, the least that a
+ * rank must send. Predicted are the medians, from a ping-pong's alpha and beta (pingpong.h) and the
+ * model of costmodel.h; the error is (predicted - median) / median.
  */
 #ifndef LESSON02_BENCH_H
 #define LESSON02_BENCH_H
@@ -7,11 +13,20 @@
 #include "common/fail.h"
 #include "lesson02_allreduce/comm.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
-/* Every rank calls it; rank 0 prints. For each size, calls begin together (a barrier before each),
- * and the slowest rank's time counts. Algorithm bandwidth is bytes / time; bus bandwidth is that
- * times 2 (R - 1) / R, what each link carries. 0, or an error that fail tells. */
-int bench_allreduce(struct comm *comm, FILE *out, struct fail *fail);
+struct bench {
+    FILE *out; // rank 0 prints there
+    enum comm_transport transport;
+    enum algorithm algorithm; // the one that the communicator's choice was made from
+    bool all;                 // measure every algorithm instead, and compare
+    size_t most_bytes;        // the largest vector; 4 at least
+    const char *tuning;       // with `all`, rank 0 writes the measured choice here; or NULL
+};
+
+/* Every rank calls it, with the same bench. The communicator's choice is changed. 0, or an error
+ * that fail tells. */
+int bench_allreduce(const struct bench *bench, struct comm *comm, struct fail *fail);
 
 #endif

@@ -30,7 +30,7 @@ struct choice {
 /* One algorithm for everything. */
 struct choice choice_fixed(enum algorithm algorithm);
 
-/* For this world, from measurements on a small machine (see docs/decisions.md). */
+/* For this world, from measurements on a small machine (see choice.c). */
 struct choice choice_builtin(int world);
 
 enum algorithm choice_for(const struct choice *choice, size_t bytes);

@@ -46,6 +46,18 @@ static int explain(struct run *run)
                  : 0;
 }
 
+static int bench(struct run *run, struct comm *comm)
+{
+    const struct options *options = &run->options;
+    struct bench bench = {.out = stdout,
+                          .transport = (enum comm_transport)options->transport,
+                          .algorithm = (enum algorithm)options->algorithm,
+                          .all = !options->algorithm_given,
+                          .most_bytes = options->bench_most_bytes,
+                          .tuning = options->tuning};
+    return bench_allreduce(&bench, comm, &run->fail);
+}
+
 int main(int argc, char **argv)
 {
     struct run run;
@@ -59,7 +71,7 @@ int main(int argc, char **argv)
     stop = stop || meet(&comm, &run);
     run.claim = CLAIM;
     if (!stop && run.options.bench)
-        stop = bench_allreduce(comm, stdout, &run.fail);
+        stop = bench(&run, comm);
     else if (!stop)
         stop = run_start(&run, &run.whole, 1) || against_single_init(&against, &run) ||
                train(&run, comm, &against);

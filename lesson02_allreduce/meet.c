@@ -1,8 +1,56 @@
 /* meet: from a run to its communicator. See the header. */
 #include "lesson02_allreduce/meet.h"
 #include "lesson02_allreduce/gather.h"
+#include "lesson02_allreduce/ring.h"
+#include "lesson02_allreduce/tuning.h"
 
+#include <errno.h>
 #include <time.h>
+
+/* Lesson 4 sends halves of an all-reduce, which the others do not have. */
+static bool lesson_has(int lesson, enum algorithm algorithm)
+{
+    return lesson < 4 || algorithm == ALGORITHM_RING || algorithm == ALGORITHM_DIRECT;
+}
+
+/* Rank 0's choice is everybody's, so only rank 0 looks into the file. */
+static int read_tuning(struct run *run, struct choice *choice)
+{
+    const struct options *options = &run->options;
+    struct tuning tuning = {run->environment.world, (enum comm_transport)options->transport};
+    run->exit_code = EXIT_USAGE;
+    int error = tuning_read(&tuning, choice, options->tuning, &run->fail);
+    if (error)
+        return error;
+    for (size_t i = 0; i < CHOICE_ROWS_MOST && choice->rows[i].most_bytes > 0; i++) {
+        enum algorithm algorithm = (enum algorithm)choice->rows[i].algorithm;
+        if (!lesson_has(options->lesson, algorithm))
+            return fail_set(&run->fail, -EINVAL,
+                            "--tuning: %s names %s, and lesson %d has ring and direct only",
+                            options->tuning, algorithm_name(algorithm), options->lesson);
+    }
+    run->exit_code = EXIT_RUN_FAILED;
+    return 0;
+}
+
+/* What this rank would choose by itself. */
+static int own_choice(struct run *run, struct choice *choice)
+{
+    const struct options *options = &run->options;
+    enum algorithm algorithm = (enum algorithm)options->algorithm;
+    *choice = algorithm == ALGORITHM_AUTO ? choice_builtin(run->environment.world)
+                                          : choice_fixed(algorithm);
+    if (algorithm == ALGORITHM_AUTO && options->tuning && run->environment.rank == 0)
+        return read_tuning(run, choice);
+    return 0;
+}
+
+static int agree_on_choice(struct run *run, struct comm *comm, struct choice *choice)
+{
+    size_t count = sizeof *choice / sizeof choice->rows->most_bytes; // nothing but such numbers
+    int error = ring_broadcast(comm, choice, count, COMM_I64, 0);
+    return error ? fail_set(&run->fail, error, "%s", comm_fail(comm)->text) : 0;
+}
 
 int meet(struct comm **comm, struct run *run)
 {
@@ -12,10 +60,12 @@ int meet(struct comm **comm, struct run *run)
         .log = stderr,
         .transport = (enum comm_transport)run->options.transport,
     };
-    enum algorithm algorithm = (enum algorithm)run->options.algorithm;
-    struct choice choice = algorithm == ALGORITHM_AUTO ? choice_builtin(run->environment.world)
-                                                       : choice_fixed(algorithm);
-    int error = comm_open(comm, &run->environment, &config, &run->fail);
+    struct choice choice;
+    int error = own_choice(run, &choice);
+    if (!error)
+        error = comm_open(comm, &run->environment, &config, &run->fail);
+    if (!error && run->options.algorithm == ALGORITHM_AUTO)
+        error = agree_on_choice(run, *comm, &choice);
     if (!error)
         comm_set_choice(*comm, &choice);
     run->gather = gather_numbers;

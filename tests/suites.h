@@ -43,6 +43,7 @@ Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
 Suite *narrow_suite(void);
 Suite *ring_suite(void);
+Suite *bench_suite(void);
 Suite *peers_suite(void);
 Suite *bucket_suite(void);
 Suite *worker_suite(void);
@@ -100,6 +101,7 @@ static const struct suite_entry suites[] = {
     {"comm", comm_suite},
     {"narrow", narrow_suite},
     {"ring", ring_suite},
+    {"bench", bench_suite},
     {"peers", peers_suite},
     {"bucket", bucket_suite},
     {"worker", worker_suite},

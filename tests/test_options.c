@@ -103,7 +103,14 @@ START_TEST(algorithm_and_transport_are_told_by_name)
     struct options options = parsed(2, (char[]){"--algorithm direct --transport unix"});
     ck_assert_int_eq(options.algorithm, 4);
     ck_assert_int_eq(options.transport, 1);
+    ck_assert(options.algorithm_given);
     parsed(4, (char[]){"--algorithm ring --transport tcp --compress none --stage 1"});
+    options = parsed(2, (char[]){"--bench --tuning t --bench-most 64"});
+    ck_assert(!options.algorithm_given);
+    ck_assert_str_eq(options.tuning, "t");
+    ck_assert_uint_eq(options.bench_most_bytes, 64);
+    parsed(3, (char[]){"--tuning t --algorithm auto"});
+    parsed(2, (char[]){"--bench --tuning t --algorithm auto"});
 }
 END_TEST
 
@@ -157,6 +164,13 @@ static const struct {
     {1, "--per-rank-batch 3 --batch 4", "--batch and --per-rank-batch exclude"},
     {1, "--no-verify --verify 3", "--verify and --no-verify exclude"},
     {2, "--bench --save d", "--bench and --save exclude"},
+    {2, "--bench-most 64", "--bench-most means nothing without --bench"},
+    {2, "--bench --bench-most 3", "--bench-most: expected a whole number from 4"},
+    {3, "--bench-most 64", "--bench-most exists up to lesson 2; this is lesson 3"},
+    {1, "--tuning t", "--tuning exists from lesson 2 on; this is lesson 1"},
+    {2, "--tuning t", "--tuning means nothing without --algorithm auto"},
+    {4, "--tuning t --algorithm ring", "--tuning means nothing without --algorithm auto"},
+    {2, "--tuning t --bench --algorithm ring", "leave out --algorithm"},
     {1, "--dump-steps 3", "--dump-steps means nothing without --dump"},
     {1, "--save-every 3", "--save-every means nothing without --save"},
     {1, "--optimizer adam --momentum 0.9", "--momentum is of --optimizer sgd"},

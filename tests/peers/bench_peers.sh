@@ -1,9 +1,9 @@
 #!/bin/sh
 # bench_peers: our all-reduce and its peers in alternation, and the ratios of their times.
 #
-#   ROUNDS=5 WORLDS="2 4" OURS="tcp:ring" PEERS="gloo floor" sh tests/peers/bench_peers.sh BUILD
+#   ROUNDS=5 WORLDS="2 4" OURS="tcp:auto unix:auto" PEERS="gloo floor" sh tests/peers/bench_peers.sh BUILD
 #
-#   OURS    TRANSPORT:ALGORITHM each, as in --transport and --algorithm
+#   OURS    TRANSPORT:ALGORITHM each, as in --transport and --algorithm; auto is the built-in choice
 #   PEERS   gloo         gloo's C++ library over TCP; a second run in each round, gloo-again, shows
 #                        by its ratio to the first how much of a ratio is noise
 #           openmpi-tcp  Open MPI, over TCP on loopback
@@ -20,7 +20,7 @@ export LC_ALL=C # decimals have points
 
 rounds=${ROUNDS:-5}
 worlds=${WORLDS:-2 4}
-ours=${OURS:-tcp:ring}
+ours=${OURS:-tcp:auto unix:auto}
 peers=${PEERS-gloo openmpi-tcp openmpi-shm floor floor-one floor-unix}
 sizes="4 1024 16384 262144 1048576 4194304 16777216 67108864"
 

@@ -1,0 +1,341 @@
+/* The benchmark: what it fits, what it prints, and the choice it writes for --algorithm auto. How
+ * long anything takes is nowhere asserted, only that it takes some time. */
+#include "lesson02_allreduce/measured.h"
+#include "lesson02_allreduce/pingpong.h"
+#include "lesson02_allreduce/tuning.h"
+#include "tests/lessons.h"
+#include "tests/ranks.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int pingpong_body(struct ranks_self *self)
+{
+    struct cost_sample samples[PINGPONG_SIZES] = {{0, 0}};
+    struct cost_link link = {.cores = 0};
+    int error = pingpong(self->comm, samples, &self->fail);
+    for (size_t i = 0; i < PINGPONG_SIZES && !error; i++)
+        error = ranks_expect(self, (samples[i].seconds > 0) == (self->rank == 0),
+                             "%zu bytes took %g s", samples[i].bytes, samples[i].seconds);
+    if (error || self->rank != 0)
+        return error != 0;
+    error = costmodel_fit(&link, samples, PINGPONG_SIZES);
+    return ranks_expect(self, !error && link.alpha_seconds + link.beta_seconds > 0,
+                        "fit: error %d, alpha %g, beta %g", error, link.alpha_seconds,
+                        link.beta_seconds);
+}
+
+START_TEST(a_ping_pong_takes_time_at_every_size)
+{
+    struct ranks_result result;
+    ranks_run(_i, pingpong_body, NULL, &result);
+    ranks_assert_ok(&result);
+    ck_assert_double_gt(pingpong_gamma(), 0);
+}
+END_TEST
+
+/* Seconds of ring and direct; root at the first size only, where it is fastest if it is there. */
+static const struct {
+    double root, ring[3], direct[3];
+    struct choice expected; // for 4, 16 and 64 bytes
+} chosen[] = {
+    {0, {1, 1, 1}, {2, 2, 2}, {{{INT64_MAX, ALGORITHM_RING}}}},
+    {0, {100, 100, 100}, {99, 101, 99}, {{{INT64_MAX, ALGORITHM_DIRECT}}}},
+    {0, {100, 96, 96}, {99, 100, 100}, {{{INT64_MAX, ALGORITHM_DIRECT}}}},
+    {0, {100, 95, 96}, {99, 100, 96}, {{{8, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}}},
+    {0,
+     {2, 1, 2},
+     {1, 2, 1},
+     {{{8, ALGORITHM_DIRECT}, {32, ALGORITHM_RING}, {INT64_MAX, ALGORITHM_DIRECT}}}},
+    {1, {2, 100, 1}, {3, 99, 1}, {{{8, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_DIRECT}}}},
+};
+enum { CHOSEN = sizeof chosen / sizeof *chosen };
+
+START_TEST(a_choice_changes_only_where_another_is_clearly_faster)
+{
+    struct measured measured = {.count = 3, .bytes = {4, 16, 64}};
+    measured.seconds[0][ALGORITHM_ROOT] = chosen[_i].root;
+    for (size_t size = 0; size < 3; size++) {
+        measured.seconds[size][ALGORITHM_RING] = chosen[_i].ring[size];
+        measured.seconds[size][ALGORITHM_DIRECT] = chosen[_i].direct[size];
+    }
+    struct choice choice = measured_choice(&measured);
+    for (size_t row = 0; row < 3; row++) {
+        ck_assert_int_eq(choice.rows[row].most_bytes, chosen[_i].expected.rows[row].most_bytes);
+        ck_assert_int_eq(choice.rows[row].algorithm, chosen[_i].expected.rows[row].algorithm);
+    }
+}
+END_TEST
+
+START_TEST(the_built_in_choices_are_whole)
+{
+    for (int world = 1; world <= 64; world++) {
+        struct choice choice = choice_builtin(world);
+        int64_t before = 0;
+        for (size_t row = 0; before != INT64_MAX; row++) {
+            ck_assert_int_gt(choice.rows[row].most_bytes, before);
+            ck_assert_int_lt(choice.rows[row].algorithm, ALGORITHM_AUTO);
+            before = choice.rows[row].most_bytes;
+        }
+    }
+}
+END_TEST
+
+static const struct tuning OURS = {.world = 4, .transport = COMM_UNIX};
+
+START_TEST(a_tuning_file_is_read_as_it_was_written)
+{
+    struct choice read, written = {.rows = {{4096, ALGORITHM_DIRECT},
+                                            {65536, ALGORITHM_HALVING},
+                                            {INT64_MAX, ALGORITHM_RING}}};
+    struct fail fail = {0};
+    struct folder folder;
+    char path[512], text[256] = "";
+    folder_open(&folder);
+    folder_path(&folder, "tuning", path);
+    ck_assert_int_eq(tuning_write(&OURS, &written, path, &fail), 0);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+    fclose(file);
+    ck_assert_str_eq(text, "staircase tuning 1, world 4, transport unix\n"
+                           "up to 4096 direct\n"
+                           "up to 65536 halving\n"
+                           "any ring\n");
+    ck_assert_msg(tuning_read(&OURS, &read, path, &fail) == 0, "%s", fail.text);
+    ck_assert_mem_eq(&read, &written, sizeof read);
+    written = read = choice_fixed(ALGORITHM_TREE); // one that is there is replaced
+    ck_assert_int_eq(tuning_write(&OURS, &written, path, &fail), 0);
+    ck_assert_int_eq(tuning_read(&OURS, &read, path, &fail), 0);
+    ck_assert_mem_eq(&read, &written, sizeof read);
+    folder_close(&folder); // which fails if anything else was left there
+}
+END_TEST
+
+#define HEAD "staircase tuning 1, world 4, transport unix\n"
+
+static const struct {
+    const char *text, *said;
+} refused[] = {
+    {"", "is no tuning file"},
+    {"bytes,algorithm\n", "is no tuning file"},
+    {"staircase tuning 2, world 4, transport unix\nany ring\n", "is no tuning file"},
+    {"staircase tuning 1, world 4, transport unix", "is no tuning file"},
+    {"staircase tuning 1, world 3, transport unix\nany ring\n",
+     "is for 'world 3, transport unix', this run is 'world 4, transport unix'"},
+    {"staircase tuning 1, world 4, transport tcp\nany ring\n", "is for 'world 4, transport tcp'"},
+    {HEAD, "does not end with one line"},
+    {HEAD "up to 4096 direct\n", "does not end with one line"},
+    {HEAD "any ring\nany ring\n", "does not end with one line"},
+    {HEAD "any ring\n\n", "does not end with one line"},
+    {HEAD "any ring", "does not end with one line"},
+    {HEAD "up to 1 ring\nup to 2 ring\nup to 3 ring\nup to 4 ring\nup to 5 ring\nup to 6 ring\n"
+          "up to 7 ring\nup to 8 ring\nup to 9 ring\nup to 10 ring\nup to 11 ring\nup to 12 ring\n"
+          "up to 13 ring\nup to 14 ring\nup to 15 ring\nup to 16 ring\nany ring\n",
+     "does not end with one line"},
+    {HEAD "any auto\n", "line 2 is not"},
+    {HEAD "any Ring\n", "line 2 is not"},
+    {HEAD "any ring \n", "line 2 is not"},
+    {HEAD "any \n", "line 2 is not"},
+    {HEAD "up to -1 ring\nany ring\n", "line 2 is not"},
+    {HEAD "up to 0 ring\nany ring\n", "line 2 is not"},
+    {HEAD "up to 4096\nany ring\n", "line 2 is not"},
+    {HEAD "up to 4096 torus\nany ring\n", "line 2 is not"},
+    {HEAD "up to 9223372036854775807 ring\nany ring\n", "line 2 is not"},
+    {HEAD "up to 99999999999999999999 ring\nany ring\n", "line 2 is not"},
+    {HEAD "up to 8 ring\nup to 8 direct\nany ring\n", "line 3 is not"},
+};
+enum { REFUSED = sizeof refused / sizeof *refused };
+
+START_TEST(a_tuning_file_that_is_not_right_is_refused_by_name)
+{
+    struct choice choice;
+    struct fail fail = {0};
+    struct folder folder;
+    char path[512];
+    folder_open(&folder);
+    folder_write(&folder, "t", refused[_i].text, strlen(refused[_i].text), false, path);
+    ck_assert_int_eq(tuning_read(&OURS, &choice, path, &fail), -EINVAL);
+    ck_assert_msg(strstr(fail.text, path) && strstr(fail.text, refused[_i].said), "%s", fail.text);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(a_tuning_file_that_cannot_be_written_or_read_is_named)
+{
+    struct choice choice = choice_fixed(ALGORITHM_RING);
+    struct fail fail = {0};
+    ck_assert_int_eq(tuning_write(&OURS, &choice, "/nowhere/tuning", &fail), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(fail.text, "/nowhere/tuning"));
+    fail.code = 0;
+    ck_assert_int_eq(tuning_read(&OURS, &choice, "/nowhere/tuning", &fail), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(fail.text, "/nowhere/tuning"));
+}
+END_TEST
+
+/* How often a text stands in another. */
+static size_t count(const char *text, const char *what)
+{
+    size_t found = 0;
+    for (; (text = strstr(text, what)) != NULL; text += strlen(what))
+        found++;
+    return found;
+}
+
+static const char TITLES[] = "|     bytes |    min us | median us |    p99 us | alg GB/s | "
+                             "bus GB/s | predicted us | error % |\n";
+
+/* Rows of eight numbers, of which times are positive; above the table of many hosts, if there is one. */
+static size_t count_rows(const char *out, bool predicted)
+{
+    size_t rows = 0;
+    const char *end = strstr(out, "a ring all-reduce on many hosts");
+    for (const char *line = out; line && (!end || line < end); line = strchr(line, '\n')) {
+        size_t bytes;
+        double least, median, p99, algorithm, bus, model, error;
+        line += *line == '\n';
+        int found = sscanf(line, "[0] | %zu | %lf | %lf | %lf | %lf | %lf | %lf | %lf |\n", &bytes,
+                           &least, &median, &p99, &algorithm, &bus, &model, &error);
+        if (found < 6)
+            continue;
+        ck_assert_int_eq(found, predicted ? 8 : 6);
+        ck_assert_msg((bytes == 4 || bytes == 1024) && 0 <= least && least <= median &&
+                          median <= p99 && (!predicted || model > 0),
+                      "%.100s", line);
+        rows++;
+    }
+    return rows;
+}
+
+static const struct {
+    int world;
+    const char *transport, *title;
+} benches[] = {
+    {2, "tcp", "TCP on loopback"},
+    {2, "unix", "Unix sockets"},
+    {3, "tcp", "TCP on loopback"},
+    {3, "unix", "Unix sockets"},
+};
+enum { BENCHES = sizeof benches / sizeof *benches };
+
+static void check_said(const struct program *program, const char *words)
+{
+    ck_assert_msg(strstr(program->out, words) != NULL, "no '%s' in:\n%s", words, program->out);
+}
+
+static void check_title(const struct program *program, size_t row, const char *algorithm)
+{
+    char title[64];
+    snprintf(title, sizeof title, "[0] %s all-reduce of floats, %d ranks on ", algorithm,
+             benches[row].world);
+    check_said(program, title);
+}
+
+/* Measures into FILE, then trains by FILE. */
+START_TEST(all_algorithms_are_measured_and_the_choice_is_used)
+{
+    struct folder folder;
+    struct program program;
+    char arguments[256];
+    struct lesson lesson = {2, benches[_i].world};
+    folder_open(&folder);
+    snprintf(arguments, sizeof arguments, "--bench --bench-most 2000 --tuning t --transport %s",
+             benches[_i].transport);
+    lesson_run(&program, &folder, lesson, arguments);
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    for (int algorithm = 0; algorithm < ALGORITHM_AUTO; algorithm++)
+        check_title(&program, (size_t)_i, algorithm_name((enum algorithm)algorithm));
+    ck_assert_uint_eq(count(program.out, benches[_i].title), ALGORITHM_AUTO);
+    ck_assert_uint_eq(count(program.out, TITLES), ALGORITHM_AUTO);
+    ck_assert_uint_eq(count_rows(program.out, true), 2 * ALGORITHM_AUTO);
+    check_said(&program, "alpha ");
+    check_said(&program, "fastest as measured: 4 bytes ");
+    check_said(&program, "fastest as predicted: ");
+    check_said(&program, "|  4096 |   512 |     1024 |");
+    ck_assert_uint_eq(count(program.out, "what the model leaves out"), 1);
+    check_said(&program, "the choice is in t");
+    program_close(&program);
+    snprintf(arguments, sizeof arguments, "--algorithm auto --tuning t --transport %s --steps 2",
+             benches[_i].transport);
+    lesson_ok(&folder, lesson, arguments);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(one_algorithm_asked_for_makes_one_table)
+{
+    static const char *const names[] = {"ring", "tree", "halving", "auto"};
+    struct folder folder;
+    struct program program;
+    char arguments[256];
+    folder_open(&folder);
+    snprintf(arguments, sizeof arguments, "--bench --bench-most 2000 --algorithm %s --transport %s",
+             names[_i], benches[_i].transport);
+    lesson_run(&program, &folder, (struct lesson){2, benches[_i].world}, arguments);
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    check_title(&program, (size_t)_i, names[_i]);
+    ck_assert_uint_eq(count(program.out, "bytes |"), 1);
+    ck_assert_uint_eq(count(program.out, TITLES), 1);
+    ck_assert_uint_eq(count_rows(program.out, true), 2);
+    ck_assert_uint_eq(count(program.out, "[0] |"), 3); // and no table beside it
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(one_rank_alone_has_nothing_to_predict)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_run(&program, &folder, (struct lesson){2, 1}, "--bench --bench-most 2000");
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    ck_assert_uint_eq(count_rows(program.out, false), 2 * ALGORITHM_AUTO);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(the_file_of_rank_0_chooses_for_all_in_every_lesson)
+{
+    struct folder folder;
+    folder_open(&folder);
+    lesson_write(&folder, "two",
+                 "staircase tuning 1, world 2, transport tcp\nup to 64 direct\n"
+                 "any ring\n");
+    for (int number = 2; number <= 4; number++)
+        lesson_ok(&folder, (struct lesson){number, 2}, "--algorithm auto --tuning two --steps 2");
+    lesson_fails(&folder, (struct lesson){3, 3}, "--algorithm auto --tuning two --steps 2", 2,
+                 "two is for 'world 2, transport tcp', this run is 'world 3, transport tcp'");
+    lesson_fails(&folder, (struct lesson){2, 2}, "--algorithm auto --tuning none --steps 2", 2,
+                 "cannot read none");
+    lesson_write(&folder, "tree", "staircase tuning 1, world 2, transport tcp\nany tree\n");
+    lesson_ok(&folder, (struct lesson){2, 2}, "--algorithm auto --tuning tree --steps 2");
+    lesson_fails(&folder, (struct lesson){4, 2}, "--algorithm auto --tuning tree --steps 2", 2,
+                 "tree names tree, and lesson 4 has ring and direct only");
+    folder_close(&folder);
+}
+END_TEST
+
+Suite *bench_suite(void)
+{
+    Suite *suite = suite_create("bench");
+    TCase *tcase = tcase_create("bench");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, a_ping_pong_takes_time_at_every_size, 2, 4);
+    tcase_add_loop_test(tcase, a_choice_changes_only_where_another_is_clearly_faster, 0, CHOSEN);
+    tcase_add_test(tcase, the_built_in_choices_are_whole);
+    tcase_add_test(tcase, a_tuning_file_is_read_as_it_was_written);
+    tcase_add_loop_test(tcase, a_tuning_file_that_is_not_right_is_refused_by_name, 0, REFUSED);
+    tcase_add_test(tcase, a_tuning_file_that_cannot_be_written_or_read_is_named);
+    tcase_add_loop_test(tcase, all_algorithms_are_measured_and_the_choice_is_used, 0, BENCHES);
+    tcase_add_loop_test(tcase, one_algorithm_asked_for_makes_one_table, 0, BENCHES);
+    tcase_add_test(tcase, one_rank_alone_has_nothing_to_predict);
+    tcase_add_test(tcase, the_file_of_rank_0_chooses_for_all_in_every_lesson);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
