@@ -43,8 +43,8 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
-MAINS = common/launch.c common/verify.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) launch verify)
+MAINS = common/launch.c common/verify.c lesson02_allreduce/deadlock.c $(LESSONS:%=%/main.c)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) launch verify deadlock)
 # entry.c is compiled once for each target beside it, and belongs to no other program.
 SOURCES := $(filter-out tests/fuzz/entry.c,$(wildcard common/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
@@ -85,6 +85,9 @@ demo: ## install, build, run all four lessons on digits with 4 ranks, and sum up
 bench: $(BUILD)/lesson01_single $(BUILD)/lesson02_allreduce $(BUILD)/launch ## measure this machine
 	$(BUILD)/lesson01_single --bench
 	$(BUILD)/launch -n 2 $(BUILD)/lesson02_allreduce --bench
+
+lab-deadlock: $(BUILD)/deadlock ## from which size on do two blocking sends wait for ever?
+	$<
 
 bench-peers: $(BUILD)/lesson02_allreduce $(BUILD)/launch ## against gloo and Open MPI (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
@@ -172,6 +175,9 @@ $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircas
 $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+$(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a
+	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
+
 # Tests run the programs beside them.
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS)
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
@@ -181,5 +187,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers diffs data check test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock diffs data check test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

@@ -39,6 +39,7 @@ Suite *steps_suite(void);
 Suite *explain_suite(void);
 Suite *wire_suite(void);
 Suite *link_suite(void);
+Suite *deadlock_suite(void);
 Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
 Suite *narrow_suite(void);
@@ -97,6 +98,7 @@ static const struct suite_entry suites[] = {
     {"explain", explain_suite},
     {"wire", wire_suite},
     {"link", link_suite},
+    {"deadlock", deadlock_suite},
     {"rendezvous", rendezvous_suite},
     {"comm", comm_suite},
     {"narrow", narrow_suite},
