@@ -182,15 +182,16 @@ START_TEST(two_chunks_swapped_are_found_by_lesson_2)
 {
     static const struct mutant mutant = {
         .file = "lesson02_allreduce/ring.c",
-        .text = "            error = all_gather_rounds(&ring);\n    }",
-        .mistake = "            error = all_gather_rounds(&ring);\n"
-                   "        float *a = (float *)out + chunk_of(&ring, 0).begin;\n"
-                   "        float *b = (float *)out + chunk_of(&ring, 1).begin;\n"
-                   "        for (size_t i = 0; i < chunk_of(&ring, 1).count; i++) {\n"
-                   "            float kept = a[i];\n"
-                   "            a[i] = b[i];\n"
-                   "            b[i] = kept;\n"
-                   "        }\n"
+        .text = "error = reduce_scatter_rounds(&ring);\n    if (!error)\n"
+                "        error = all_gather_rounds(&ring);",
+        .mistake = "error = reduce_scatter_rounds(&ring);\n    if (!error)\n"
+                   "        error = all_gather_rounds(&ring);\n"
+                   "    float *a = (float *)out + collective_chunk(&ring, 0).begin;\n"
+                   "    float *b = (float *)out + collective_chunk(&ring, 1).begin;\n"
+                   "    for (size_t i = 0; i < collective_chunk(&ring, 1).count; i++) {\n"
+                   "        float kept = a[i];\n"
+                   "        a[i] = b[i];\n"
+                   "        b[i] = kept;\n"
                    "    }",
         .lesson = {2, 3},
         .arguments = "--steps 2 --hidden 13",
@@ -315,16 +316,74 @@ START_TEST(a_nan_on_one_side_is_found_by_lesson_2)
 {
     static const struct mutant mutant = {
         .file = "lesson02_allreduce/ring.c",
-        .text = "            error = all_gather_rounds(&ring);\n    }",
-        .mistake = "            error = all_gather_rounds(&ring);\n"
-                   "        if (ring.rank == 1)\n"
-                   "            ((float *)out)[count - 1] = 0.0f / 0.0f;\n"
-                   "    }",
+        .text = "error = reduce_scatter_rounds(&ring);\n    if (!error)\n"
+                "        error = all_gather_rounds(&ring);",
+        .mistake = "error = reduce_scatter_rounds(&ring);\n    if (!error)\n"
+                   "        error = all_gather_rounds(&ring);\n"
+                   "    if (ring.rank == 1)\n"
+                   "        ((float *)out)[count - 1] = 0.0f / 0.0f;",
         .lesson = {2, 2},
         .arguments = "--steps 2",
         .proof = "rank 1: gradient after the ring = lesson 1's shares added in ring order",
         .place = "first at fc2.bias[9] of rank 1: found ",
         .cause = "nan found at element 4809",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+/* --- the other algorithms -------------------------------------------------------------------- */
+
+START_TEST(a_tree_that_forgets_its_own_part_is_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/tree.c",
+        .text = "all->rank + bit, all->data, all->count, COMM_REDUCE);",
+        .mistake = "all->rank + bit, all->data, all->count, COMM_STORE);",
+        .lesson = {2, 3},
+        .arguments = "--steps 2 --algorithm tree",
+        .proof = "verify step 0: gradient after the tree = lesson 1's shares added in tree order",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(halves_given_in_another_order_are_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/halving.c",
+        .text = "for (int distance = 1; distance < power && !error; distance *= 2, round++) {",
+        .mistake = "for (int turn = 1; turn < power && !error; turn *= 2, round++) {\n"
+                   "        int distance = power / 2 / turn;",
+        .lesson = {2, 4},
+        .arguments = "--steps 2 --hidden 62 --algorithm halving",
+        .proof = "verify step 0: gradient after the halving = lesson 1's shares",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(direct_parts_folded_from_their_owner_on_are_found_by_lesson_2)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/direct.c",
+        .text = "    for (int rank = 0; rank < all->world && !error; rank++) {\n"
+                "        enum comm_receive how = rank == 0 ? COMM_STORE : COMM_REDUCE;\n"
+                "        if (rank != all->rank)\n"
+                "            comm_receive(all->comm, rank, folded, part.count, how);\n"
+                "        else if (rank == 0)",
+        .mistake = "    for (int turn = 0; turn < all->world && !error; turn++) {\n"
+                   "        int rank = (all->rank + turn) % all->world;\n"
+                   "        if (turn > 0)\n"
+                   "            comm_receive(all->comm, rank, folded, part.count, COMM_REDUCE);\n"
+                   "        else if (turn == 0)",
+        .lesson = {2, 3},
+        .arguments = "--steps 2 --algorithm direct",
+        .proof = "gradient after the direct = lesson 1's shares added in direct order",
+        .place = "first at fc1.weight[",
+        .cause = "last bit",
     };
     mutant_must_be_caught(&mutant);
 }
@@ -352,6 +411,9 @@ Suite *mutants_suite(void)
     tcase_add_test(tcase, optimizer_state_larger_than_what_is_owned_is_found_by_the_ledger);
     tcase_add_test(tcase, parameters_not_gathered_on_one_rank_are_found_by_lesson_4);
     tcase_add_test(tcase, a_nan_on_one_side_is_found_by_lesson_2);
+    tcase_add_test(tcase, a_tree_that_forgets_its_own_part_is_found_by_lesson_2);
+    tcase_add_test(tcase, halves_given_in_another_order_are_found_by_lesson_2);
+    tcase_add_test(tcase, direct_parts_folded_from_their_owner_on_are_found_by_lesson_2);
     suite_add_tcase(suite, tcase);
     return suite;
 }
