@@ -42,6 +42,7 @@ Suite *link_suite(void);
 Suite *deadlock_suite(void);
 Suite *rendezvous_suite(void);
 Suite *comm_suite(void);
+Suite *failures_suite(void);
 Suite *narrow_suite(void);
 Suite *ring_suite(void);
 Suite *bench_suite(void);
@@ -101,6 +102,7 @@ static const struct suite_entry suites[] = {
     {"deadlock", deadlock_suite},
     {"rendezvous", rendezvous_suite},
     {"comm", comm_suite},
+    {"failures", failures_suite},
     {"narrow", narrow_suite},
     {"ring", ring_suite},
     {"bench", bench_suite},
