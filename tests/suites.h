@@ -32,6 +32,8 @@ Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
 Suite *trainer_suite(void);
 Suite *golden_suite(void);
+Suite *reduce_suite(void);
+Suite *choice_suite(void);
 Suite *replay_suite(void);
 Suite *costmodel_suite(void);
 Suite *extrapolate_suite(void);
@@ -46,6 +48,8 @@ Suite *failures_suite(void);
 Suite *narrow_suite(void);
 Suite *ring_suite(void);
 Suite *bench_suite(void);
+Suite *allreduce_suite(void);
+Suite *soak_suite(void);
 Suite *peers_suite(void);
 Suite *bucket_suite(void);
 Suite *worker_suite(void);
@@ -92,6 +96,8 @@ static const struct suite_entry suites[] = {
     {"schedule", schedule_suite},
     {"trainer", trainer_suite},
     {"golden", golden_suite},
+    {"reduce", reduce_suite},
+    {"choice", choice_suite},
     {"replay", replay_suite},
     {"costmodel", costmodel_suite},
     {"extrapolate", extrapolate_suite},
@@ -106,6 +112,8 @@ static const struct suite_entry suites[] = {
     {"narrow", narrow_suite},
     {"ring", ring_suite},
     {"bench", bench_suite},
+    {"allreduce", allreduce_suite},
+    {"soak", soak_suite},
     {"peers", peers_suite},
     {"bucket", bucket_suite},
     {"worker", worker_suite},
