@@ -140,7 +140,7 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/peers/*.c*)
+	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/shim/*.c tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
@@ -178,8 +178,13 @@ $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD
 $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+# Meddles with a rank's sockets (LD_PRELOAD). A sanitizer would have to come before it.
+SHIM := $(if $(findstring -fsanitize,$(CFLAGS)),,$(if $(filter Linux,$(shell uname -s)),$(BUILD)/short_io.so))
+$(BUILD)/short_io.so: tests/shim/short_io.c $(BUILD)/flags
+	$(QUIETLY) $(CC) $(FLAGS) -Wno-pedantic -shared -fPIC $< -o $@ -ldl
+
 # Tests run the programs beside them.
-$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS)
+$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM)
 	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(BUILD)/staircase.a

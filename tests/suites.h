@@ -59,6 +59,8 @@ Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *forks_suite(void);
 Suite *stairs_suite(void);
+Suite *short_io_suite(void);
+Suite *launches_suite(void);
 Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
 
@@ -123,6 +125,8 @@ static const struct suite_entry suites[] = {
     {"run", run_suite},
     {"forks", forks_suite},
     {"stairs", stairs_suite},
+    {"short_io", short_io_suite},
+    {"launches", launches_suite},
     {"namespaces", namespaces_suite},
     {"mutants", mutants_suite},
     {NULL, NULL},
