@@ -114,8 +114,11 @@ static int connect_unix(union stream *stream, const struct sockaddr *address, in
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
     }
-    if (connect(fd, address, unix_length())) { // EAGAIN: its queue of guests is full
-        int error = -errno;
+    int error;
+    do
+        error = connect(fd, address, unix_length()) ? -errno : 0;
+    while (error == -EINTR);
+    if (error) { // EAGAIN: its queue of guests is full
         close(fd);
         return error;
     }
