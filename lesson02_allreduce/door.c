@@ -17,14 +17,22 @@ static void on_guest_closed(uv_handle_t *handle)
         seat_next(guest->door);
 }
 
+static void log_dropped(struct door *door, const char *name, const char *why)
+{
+    if (door->lines > DOOR_LINES_MOST)
+        return;
+    if (door->lines++ < DOOR_LINES_MOST)
+        fprintf(door->log, "rank %d: dropped a connection from %s: %s\n", door->rank, name, why);
+    else
+        fprintf(door->log, "rank %d: dropped more connections; they are not listed\n", door->rank);
+    fflush(door->log);
+}
+
 void door_dismiss(struct guest *guest, const char *why)
 {
     struct door *door = guest->door;
-    if (why && door->log) {
-        fprintf(door->log, "rank %d: dropped a connection from %s: %s\n", door->rank, guest->name,
-                why);
-        fflush(door->log);
-    }
+    if (why && door->log)
+        log_dropped(door, guest->name, why);
     guest->state = GUEST_CLOSING;
     uv_close(&guest->stream.handle, on_guest_closed);
 }

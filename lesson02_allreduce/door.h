@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <uv.h>
 
-enum { DOOR_SPARE_GUESTS = 16 };
+enum { DOOR_SPARE_GUESTS = 16, DOOR_LINES_MOST = 20 };
 
 enum guest_state { GUEST_FREE, GUEST_SPEAKING, GUEST_INTRODUCED, GUEST_SEATED, GUEST_CLOSING };
 
@@ -50,6 +50,7 @@ struct door {
     struct guest *guests; // (guest_count)
     size_t guest_count;
     uint64_t arrivals;
+    int lines;          // written to the log so far
     bool someone_waits; // to be accepted, until a place is free
     int rank;           // whose door, for the log
     FILE *log;          // or NULL
@@ -78,7 +79,8 @@ bool door_is_answering(const struct door *door);
 /* The guest's connected socket, now the caller's; the guest is gone. Negative: an error. */
 int door_take_socket(struct guest *guest);
 
-/* Hangs up; `why` goes to the log, NULL for silence. */
+/* Hangs up; `why` goes to the log, NULL for silence. After DOOR_LINES_MOST lines one more says that
+ * there are others, and that is all: a flood of strangers is not to fill a disk. */
 void door_dismiss(struct guest *guest, const char *why);
 
 /* Hangs up on all and stops listening. The loop must run until all is closed before

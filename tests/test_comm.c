@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
+#include "lesson02_allreduce/tree.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
 
@@ -38,7 +39,7 @@ static void assert_all_say(const struct ranks_result *result, int but, const cha
 
 /* --- ranks that disagree --------------------------------------------------------------------- */
 
-enum verb { ALLREDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, BARRIER };
+enum verb { ALLREDUCE, MAXIMUM, BY_TREE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, BARRIER };
 
 struct one_call {
     enum verb verb;
@@ -52,6 +53,10 @@ static int make_call(struct comm *comm, const struct one_call *call, void *data)
     comm_tag(comm, call->tag);
     if (call->verb == ALLREDUCE)
         return ring_allreduce(comm, data, data, call->count, call->type, COMM_SUM);
+    if (call->verb == MAXIMUM)
+        return ring_allreduce(comm, data, data, call->count, call->type, COMM_MAX);
+    if (call->verb == BY_TREE)
+        return tree_allreduce(comm, data, data, call->count, call->type, COMM_SUM);
     if (call->verb == REDUCE_SCATTER)
         return ring_reduce_scatter(comm, data, call->count, call->type, COMM_SUM);
     if (call->verb == ALL_GATHER)
@@ -86,6 +91,12 @@ static const struct disagreement {
     {{ALLREDUCE, 400, COMM_F32, 8}, // another tensor of the same size
      {ALLREDUCE, 400, COMM_F32, 9},
      {"all-reduce of 400 f32 (sum, tag 8)", "all-reduce of 400 f32 (sum, tag 9)"}},
+    {{MAXIMUM, 400, COMM_F32, 0},
+     {ALLREDUCE, 400, COMM_F32, 0},
+     {"ring all-reduce of 400 f32 (max,", "ring all-reduce of 400 f32 (sum,"}},
+    {{BY_TREE, 400, COMM_F32, 0},
+     {ALLREDUCE, 400, COMM_F32, 0},
+     {"tree all-reduce of 400 f32", "ring all-reduce of 400 f32"}},
 };
 
 static int disagree_body(struct ranks_self *self)
