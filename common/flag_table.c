@@ -63,7 +63,7 @@ const struct flag flags[] = {
      "how long a rank waits for another", NULL},
     {"algorithm", "ring | root | tree | halving | direct | auto", "ring", FLAG_CHOICE,
      AT(algorithm), 0, 0, RANKS, FLAG_SHARED,
-     "of the all-reduce; auto: by size; lesson 4 has ring and direct", NULL},
+     "of the all-reduce; auto: by size; lesson 4: ring, direct or auto", NULL},
     {"transport", "tcp | unix", "tcp", FLAG_CHOICE, AT(transport), 0, 0, RANKS, FLAG_SHARED,
      "between ranks; unix: on one machine", NULL},
     {"tuning", "FILE", NULL, FLAG_PATH, AT(tuning), 0, 0, RANKS, FLAG_SHARED,

@@ -29,10 +29,10 @@ format() {
 }
 
 # One line for each finding; `clang-tidy FILE` by hand shows the path that leads there.
-# A peer's own header need not be installed.
+# A peer's own header need not be installed; a shim names the parameters of system calls its own way.
 tidy() {
     # shellcheck disable=SC2016 # expanded by the inner shell
-    files -name '*.c' ! -name openmpi.c | xargs -P "$JOBS" -I{} sh -c '
+    files -name '*.c' ! -name openmpi.c ! -path '*/shim/*' | xargs -P "$JOBS" -I{} sh -c '
         out=$(clang-tidy --quiet "$0" -- "$@" 2>&1) || { echo "$out" | grep "error:"; exit 1; }' {} "$@"
 }
 

@@ -160,6 +160,22 @@ static int check_tuning(struct reading *reading)
     return 0;
 }
 
+/* Lesson 4 puts the optimizer between the halves of an all-reduce; trees and roots have none. */
+static int check_algorithm(struct reading *reading)
+{
+    static const char halves[] = "ring | direct | auto";
+    const char *accepts = flag_find("algorithm", strlen("algorithm"))->accepts;
+    int algorithm = reading->options->algorithm;
+    bool has_halves = algorithm == flag_choice(accepts, "ring") ||
+                      algorithm == flag_choice(accepts, "direct") ||
+                      algorithm == flag_choice(accepts, "auto");
+    if (reading->options->lesson < 4 || has_halves)
+        return 0;
+    return fail_set(reading->fail, -EINVAL,
+                    "--algorithm: lesson 4 needs a reduce-scatter, which only these have: %s",
+                    halves);
+}
+
 static int check_pairs(struct reading *reading)
 {
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
@@ -173,7 +189,8 @@ static int check_pairs(struct reading *reading)
     if (is_given(reading, "momentum") && reading->options->optimizer != OPTIMIZER_SGD)
         return fail_set(reading->fail, -EINVAL,
                         "--momentum is of --optimizer sgd; adam and adamw have none");
-    return check_tuning(reading);
+    int error = check_algorithm(reading);
+    return error ? error : check_tuning(reading);
 }
 
 /* Defaults that depend on what was given. */

@@ -99,8 +99,7 @@ void against_single_whole(struct against_single *against, struct run *run, const
         };
         prove_pair(&prove, &pair);
     }
-    prove_end(&prove, run, step,
-              "gradient after the ring ~ lesson 1's gradient of the whole batch");
+    prove_end(&prove, run, step, "gradient after the sum ~ lesson 1's gradient of the whole batch");
 }
 
 int against_single_gradient(struct against_single *against, struct run *run, struct comm *comm,

@@ -29,20 +29,20 @@ static void send_to_all(const struct collective *all, const struct slice *part, 
 static int fold_all(const struct collective *all, struct slice part)
 {
     uint8_t folded[SEGMENT_BYTES];
-    void *own = collective_at(all, part.begin);
+    void *mine = collective_at(all, part.begin);
     int error = 0;
     for (int rank = 0; rank < all->world && !error; rank++) {
         enum comm_receive how = rank == 0 ? COMM_STORE : COMM_REDUCE;
         if (rank != all->rank)
             comm_receive(all->comm, rank, folded, part.count, how);
         else if (rank == 0)
-            memcpy(folded, own, part.count * all->size_bytes);
+            memcpy(folded, mine, part.count * all->size_bytes);
         else
-            reduce_into(folded, own, part.count, all->call.type, all->call.reduction);
+            reduce_into(folded, mine, part.count, all->call.type, all->call.reduction);
         error = comm_wait(all->comm);
     }
     if (!error)
-        memcpy(own, folded, part.count * all->size_bytes);
+        memcpy(mine, folded, part.count * all->size_bytes);
     return error;
 }
 

@@ -11,8 +11,9 @@
 #include "lesson02_allreduce/explain.h"
 #include "lesson02_allreduce/meet.h"
 
-static const char CLAIM[] = "ring = lesson 1's shares in ring order, bit for bit; ~ whole batch, "
-                            "within a derived bound; ranks equal, bit for bit";
+static const char CLAIM[] =
+    "sum = lesson 1's shares in the same order, bit for bit; ~ whole batch, "
+    "within a derived bound; ranks equal, bit for bit";
 
 static int train(struct run *run, struct comm *comm, struct against_single *against)
 {

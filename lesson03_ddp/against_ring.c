@@ -73,7 +73,7 @@ static int prove_buckets(struct against_ring *against, struct run *run, const st
         .before = against->steps > 0 ? against->before : NULL,
     };
     prove_pair(&prove, &pair);
-    prove_end(&prove, run, step, "overlapped buckets = lesson 2's ring, bucket by bucket");
+    prove_end(&prove, run, step, "overlapped buckets = lesson 2's all-reduce, bucket by bucket");
     memcpy(against->before, against->mine, run->model.count * sizeof *against->mine);
     return 0;
 }
@@ -105,8 +105,8 @@ static int prove_whole(struct against_ring *against, struct run *run, struct com
     };
     prove_pair(&prove, &pair);
     prove_end(&prove, run, step,
-              world > 2 ? "overlapped buckets ~ lesson 2's ring on the whole gradient"
-                        : "overlapped buckets = lesson 2's ring on the whole gradient");
+              world > 2 ? "overlapped buckets ~ lesson 2's all-reduce on the whole gradient"
+                        : "overlapped buckets = lesson 2's all-reduce on the whole gradient");
     return 0;
 }
 

@@ -11,9 +11,10 @@
 #include "lesson03_ddp/ddp.h"
 #include "lesson03_ddp/replicas.h"
 
-static const char CLAIM[] = "overlapped buckets = lesson 2's ring, bit for bit; ~ whole gradient, "
-                            "within a derived bound; ranks equal, bit for bit";
-static const char CLAIM_OF_TWO[] = "overlapped buckets = lesson 2's ring, = whole gradient, "
+static const char CLAIM[] =
+    "overlapped buckets = lesson 2's all-reduce, bit for bit; ~ whole gradient, "
+    "within a derived bound; ranks equal, bit for bit";
+static const char CLAIM_OF_TWO[] = "overlapped buckets = lesson 2's all-reduce, = whole gradient, "
                                    "bit for bit; ranks equal, bit for bit";
 
 static int train(struct run *run, struct ddp *ddp, struct against_ring *against)

@@ -213,6 +213,7 @@ static void judge_rank(struct cell *cell, const struct ranks_result *result, int
     char *text = cell->text;
     size_t room = sizeof cell->text;
     double seconds = cell->knew[rank] - cell->acted;
+    double most = is_death(cell) && cell->phase >= IDLE ? 1 : TIMEOUT_SECONDS + 4;
     bool victim = rank == cell->victim;
     if (cell->action == PAUSED || victim) {
         int expected = cell->action == PAUSED ? 0 : expected_end(cell);
@@ -224,10 +225,7 @@ static void judge_rank(struct cell *cell, const struct ranks_result *result, int
                  result->text[rank]);
     } else if (!names_the_guilty(result->text[rank], cell->victim)) {
         snprintf(text, room, "rank %d blames another: %.800s", rank, result->text[rank]);
-    } else if (is_death(cell) && cell->phase >= IDLE && seconds > 1) {
-        snprintf(text, room, "rank %d knew after %.2f s: %.500s", rank, seconds,
-                 result->text[rank]);
-    } else if (seconds > TIMEOUT_SECONDS + 4) {
+    } else if (seconds > most) {
         snprintf(text, room, "rank %d knew after %.2f s: %.500s", rank, seconds,
                  result->text[rank]);
     }

@@ -36,7 +36,7 @@ START_TEST(a_sum_of_the_ranks_means_is_found_by_lesson_2)
         .mistake = "weight = (float)trainer->world / (float)step->samples.count",
         .lesson = {2, 2},
         .arguments = "--steps 2",
-        .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
+        .proof = "verify step 0: gradient after the sum ~ lesson 1's gradient of the whole batch",
         .place = "first at fc1.weight[",
         .cause = "2 times the expected one: summed over 2 ranks, not averaged",
     };
@@ -52,7 +52,7 @@ START_TEST(a_mean_divided_twice_is_found_by_lesson_2)
         .mistake = "weight = 1.0f / (float)(trainer->world * step->samples.count)",
         .lesson = {2, 3},
         .arguments = "--steps 2",
-        .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
+        .proof = "verify step 0: gradient after the sum ~ lesson 1's gradient of the whole batch",
         .place = "first at fc1.weight[",
         .cause = "1/3 of the expected one: divided by 3 ranks twice",
     };
@@ -70,7 +70,7 @@ START_TEST(a_bucket_divided_by_the_ranks_again_is_found_by_lesson_3)
                    "    return allreduce(comm, bucket, bucket, count, COMM_F32, COMM_SUM);",
         .lesson = {3, 2},
         .arguments = "--steps 2",
-        .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce, bucket by bucket",
         .place = "first at fc1.weight[",
         .cause = "1/2 of the expected one: divided by 2 ranks twice",
     };
@@ -125,7 +125,7 @@ START_TEST(only_the_last_micro_batch_reduced_is_found_by_lesson_3)
                    "            memset(trainer->grad, 0, trainer->model->count * sizeof(float));",
         .lesson = {3, 2},
         .arguments = "--steps 2 --accumulate 2",
-        .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce, bucket by bucket",
         .place = "first at fc1.weight[",
     };
     mutant_must_be_caught(&mutant);
@@ -154,7 +154,8 @@ START_TEST(a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3)
                    "    return error;",
         .lesson = {3, 2},
         .arguments = "--steps 3",
-        .proof = "verify step 1, rank 1: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .proof =
+            "verify step 1, rank 1: overlapped buckets = lesson 2's all-reduce, bucket by bucket",
         .place = "first at fc1.bias[0] of rank 1: found ",
         .cause = "that of the step before: a stale bucket",
     };
@@ -171,7 +172,7 @@ START_TEST(a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3)
                    "        : ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
         .lesson = {3, 2},
         .arguments = "--steps 2",
-        .proof = "verify step 0: overlapped buckets = lesson 2's ring, bucket by bucket",
+        .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce, bucket by bucket",
         .place = "first at fc1.bias[0] of rank",
     };
     mutant_must_be_caught(&mutant);
@@ -233,7 +234,7 @@ START_TEST(a_sum_that_stops_short_is_found_by_lesson_4)
         .mistake = "error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_REDUCE);",
         .lesson = {4, 3},
         .arguments = "--steps 2",
-        .proof = "verify step 0: gradient after the ring ~ lesson 1's gradient of the whole batch",
+        .proof = "verify step 0: gradient after the sum ~ lesson 1's gradient of the whole batch",
         .place = "first at fc1.weight[",
     };
     mutant_must_be_caught(&mutant);

@@ -188,6 +188,8 @@ static const struct {
      "--algorithm: expected ring | root | tree | halving | direct | auto, found 'torus'"},
     {2, "--transport=udp", "--transport: expected tcp | unix, found 'udp'"},
     {3, "--compress bf16", "--compress bf16 is not part of this version; accepted: none"},
+    {4, "--algorithm tree",
+     "lesson 4 needs a reduce-scatter, which only these have: ring | direct | auto"},
     {4, "--stage 2", "--stage 2 is not part of this version; accepted: 1"},
     {4, "--stage 3", "--stage 3 is not part of this version; accepted: 1"},
     {4, "--stage 4", "--stage: expected 1, found '4'"},
