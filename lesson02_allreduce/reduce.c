@@ -12,11 +12,10 @@
 typedef void fold(void *own, const uint8_t *received, size_t count);
 
 /* One loop: `expression` makes the new value of `a`, one's own, and `b`, the received one. */
-// NOLINTNEXTLINE(bugprone-macro-parentheses): `element` is a type
 #define FOLD(name, element, expression)                                                            \
     static void name(void *restrict own, const uint8_t *restrict received, size_t count)           \
     {                                                                                              \
-        element *restrict elements = own;                                                          \
+        element *restrict elements = own; /* NOLINT(bugprone-macro-parentheses): a type */         \
         for (size_t i = 0; i < count; i++) {                                                       \
             element a = elements[i], b;                                                            \
             memcpy(&b, received + i * sizeof b, sizeof b);                                         \
