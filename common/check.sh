@@ -17,7 +17,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 export ASAN_OPTIONS="detect_leaks=1:exitcode=99:${ASAN_OPTIONS-}"
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:exitcode=99:${UBSAN_OPTIONS-}"
 # die_after_fork=0: ranks are forked, and lesson 3's start a thread.
-export TSAN_OPTIONS="die_after_fork=0:exitcode=99:suppressions=$here/tsan.supp:${TSAN_OPTIONS-}"
+# A process that ends waits for no late races: others watch for its end.
+export TSAN_OPTIONS="die_after_fork=0:atexit_sleep_ms=0:exitcode=99:suppressions=$here/tsan.supp:${TSAN_OPTIONS-}"
 
 # ThreadSanitizer's memory map does not fit every kernel's random layout: where it can be, it is fixed.
 fixed=

@@ -37,6 +37,13 @@ static const char *const phase_names[] = {"before connecting", "connecting", "id
 enum { COUNT = 3000, CALLS_BEFORE = 20, CALLS_PAUSED = 60, CALLS_MOST = 1000000 };
 static const double TIMEOUT_SECONDS = 1.5, PAUSE_SECONDS = 0.3;
 
+/* A sanitized process takes some ten times as long, and more when it ends. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static const double SOON_SECONDS = 4;
+#else
+static const double SOON_SECONDS = 1;
+#endif
+
 /* One cell, and what its ranks share: when the victim acted, and when each survivor knew. */
 struct cell {
     enum action action;
@@ -213,7 +220,7 @@ static void judge_rank(struct cell *cell, const struct ranks_result *result, int
     char *text = cell->text;
     size_t room = sizeof cell->text;
     double seconds = cell->knew[rank] - cell->acted;
-    double most = is_death(cell) && cell->phase >= IDLE ? 1 : TIMEOUT_SECONDS + 4;
+    double most = is_death(cell) && cell->phase >= IDLE ? SOON_SECONDS : TIMEOUT_SECONDS + 4;
     bool victim = rank == cell->victim;
     if (cell->action == PAUSED || victim) {
         int expected = cell->action == PAUSED ? 0 : expected_end(cell);
