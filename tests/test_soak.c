@@ -152,10 +152,11 @@ static int open_descriptors(void)
 static int soak_body(struct ranks_self *self)
 {
     const struct rng rng = {.seed = 7, .stream = RNG_TEST};
-    uint8_t *vector = calloc(LARGE, sizeof(double));
+    size_t vector_bytes = LARGE * sizeof(double); // of the largest type
+    uint8_t *vector = calloc(vector_bytes, 1);
     long pages = 0;
     int descriptors = 0, wrong = 0;
-    memset(vector, 1, LARGE * sizeof(double)); // resident from the start
+    memset(vector, 1, vector_bytes); // resident from the start
     for (uint64_t call = 0; call < CALLS && !wrong; call++) {
         struct draw drawn = draw(&rng, call, self->world);
         wrong = one_call(self, &drawn, vector);
