@@ -109,7 +109,7 @@ const struct flag flags[] = {
     {"bench-most", "BYTES", "67108864", FLAG_WHOLE, AT(bench_most_bytes), 4, 0x1p40, L2, FLAG_SHARED,
      "the largest vector that --bench measures", NULL},
     {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, L2, FLAG_SHARED,
-     "draw the ring's rounds for this world and network instead of training", NULL},
+     "draw the all-reduce for this world and network, step by step, instead of training", NULL},
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},
     {"version", NULL, NULL, FLAG_ON, AT(version), 0, 0, ALL, FLAG_OWN, "print the version", NULL},
 

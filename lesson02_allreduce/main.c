@@ -1,14 +1,13 @@
 /*
  * Lesson 2: the same training by several processes, and one new line.
  *
- * Each rank computes the gradient of its share of the batch; a ring all-reduce adds the shares up,
+ * Each rank computes the gradient of its share of the batch; an all-reduce adds the shares up,
  * so that every rank makes the same update. In the first steps the sum is held against lesson 1.
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/against_single.h"
 #include "lesson02_allreduce/allreduce.h"
-#include "lesson02_allreduce/bench.h"
-#include "lesson02_allreduce/explain.h"
+#include "lesson02_allreduce/asked.h"
 #include "lesson02_allreduce/meet.h"
 
 static const char CLAIM[] =
@@ -37,28 +36,6 @@ static int train(struct run *run, struct comm *comm, struct against_single *agai
     return error;
 }
 
-/* What --explain asks for. It needs nobody else, so rank 0 does not wait for the others. */
-static int explain(struct run *run)
-{
-    if (run->environment.rank != 0)
-        return 0;
-    int error = explain_ring(stdout, run->environment.world, run->model.count);
-    return error ? fail_set(&run->fail, error, "no memory to draw %d ranks", run->environment.world)
-                 : 0;
-}
-
-static int bench(struct run *run, struct comm *comm)
-{
-    const struct options *options = &run->options;
-    struct bench bench = {.out = stdout,
-                          .transport = (enum comm_transport)options->transport,
-                          .algorithm = (enum algorithm)options->algorithm,
-                          .all = !options->algorithm_given,
-                          .most_bytes = options->bench_most_bytes,
-                          .tuning = options->tuning};
-    return bench_allreduce(&bench, comm, &run->fail);
-}
-
 int main(int argc, char **argv)
 {
     struct run run;
@@ -66,13 +43,13 @@ int main(int argc, char **argv)
     struct against_single against = {0};
     int stop = run_open(&run, 2, argc, argv);
     if (!stop && run.options.explain) {
-        explain(&run);
+        asked_explain(&run);
         return run_close(&run);
     }
     stop = stop || meet(&comm, &run);
     run.claim = CLAIM;
     if (!stop && run.options.bench)
-        stop = bench(&run, comm);
+        stop = asked_bench(&run, comm);
     else if (!stop)
         stop = run_start(&run, &run.whole, 1) || against_single_init(&against, &run) ||
                train(&run, comm, &against);

@@ -255,6 +255,22 @@ START_TEST(a_launched_job_draws_once_and_succeeds)
 }
 END_TEST
 
+/* auto: what it takes for the digits' network among three ranks. */
+START_TEST(the_algorithm_asked_for_is_drawn)
+{
+    static const char *const asked[][2] = {{"--explain --algorithm tree", "tree all-reduce of "},
+                                           {"--explain --algorithm auto", "direct all-reduce of "}};
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_run(&program, &folder, (struct lesson){2, 3}, asked[_i][0]);
+    ck_assert_int_eq(program.code, 0);
+    ck_assert_ptr_nonnull(strstr(program.out, asked[_i][1]));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* 5 ranks, worked by hand: 0 gives its vector to 1 and stands by, the others halve. */
 static const struct {
     enum algorithm algorithm;
@@ -315,6 +331,7 @@ Suite *explain_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, rank_0_draws_without_meeting_anyone);
     tcase_add_test(tcase, a_launched_job_draws_once_and_succeeds);
+    tcase_add_loop_test(tcase, the_algorithm_asked_for_is_drawn, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }

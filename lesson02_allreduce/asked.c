@@ -1,0 +1,31 @@
+/* asked: --explain and --bench. See the header. */
+#include "lesson02_allreduce/asked.h"
+#include "lesson02_allreduce/bench.h"
+#include "lesson02_allreduce/explain.h"
+
+int asked_explain(struct run *run)
+{
+    int world = run->environment.world;
+    size_t count = run->model.count;
+    enum algorithm algorithm = (enum algorithm)run->options.algorithm;
+    if (run->environment.rank != 0)
+        return 0;
+    if (algorithm == ALGORITHM_AUTO) {
+        struct choice choice = choice_builtin(world);
+        algorithm = choice_for(&choice, count * sizeof(float));
+    }
+    int error = explain_algorithm(stdout, algorithm, world, count);
+    return error ? fail_set(&run->fail, error, "no memory to draw %d ranks", world) : 0;
+}
+
+int asked_bench(struct run *run, struct comm *comm)
+{
+    const struct options *options = &run->options;
+    struct bench bench = {.out = stdout,
+                          .transport = (enum comm_transport)options->transport,
+                          .algorithm = (enum algorithm)options->algorithm,
+                          .all = !options->algorithm_given,
+                          .most_bytes = options->bench_most_bytes,
+                          .tuning = options->tuning};
+    return bench_allreduce(&bench, comm, &run->fail);
+}
