@@ -7,6 +7,7 @@
 Suite *fail_suite(void);
 Suite *slice_suite(void);
 Suite *rng_suite(void);
+Suite *linkspec_suite(void);
 Suite *options_suite(void);
 Suite *metrics_suite(void);
 Suite *progress_suite(void);
@@ -73,6 +74,7 @@ static const struct suite_entry suites[] = {
     {"fail", fail_suite},
     {"slice", slice_suite},
     {"rng", rng_suite},
+    {"linkspec", linkspec_suite},
     {"options", options_suite},
     {"metrics", metrics_suite},
     {"progress", progress_suite},
