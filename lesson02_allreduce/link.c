@@ -31,11 +31,25 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     buffer->len = link->capacity_bytes - link->end;
 }
 
+static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer);
+
+/* An end without a buffer was not read, but guessed: libuv takes a short read before a hang-up for
+ * the last one, though a signal may have cut it short. So it is to read on, until it can tell. A
+ * second guess with no byte in between is believed. */
+static bool reads_on(struct link *link, ssize_t result, const uv_buf_t *buffer)
+{
+    if (result != UV_EOF || buffer->base || link->doubted_bytes == link->received_bytes)
+        return false;
+    link->doubted_bytes = link->received_bytes;
+    return uv_read_start(&link->stream.uv, on_alloc, on_read) == 0;
+}
+
 static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
 {
-    (void)buffer;
     struct link *link = stream->data;
     if (result == 0) // nothing to read after all: not an end
+        return;
+    if (reads_on(link, result, buffer))
         return;
     if (result == UV_ENOBUFS) { // on_alloc had no room
         uv_read_stop(stream);

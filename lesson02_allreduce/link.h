@@ -37,9 +37,9 @@ struct link {
     size_t capacity_bytes, begin, end;
     uint8_t *divert; // where the next divert_bytes go, past the staging buffer
     size_t divert_bytes;
-    uint64_t received_bytes;
-    int error;   // 0, UV_EOF, or why nothing can be read any more
-    bool paused; // not reading: no room
+    uint64_t received_bytes, doubted_bytes; // so far; and when an end was doubted last
+    int error;                              // 0, UV_EOF, or why nothing can be read any more
+    bool paused;                            // not reading: no room
 
     void (*on_bytes)(struct link *link); // called after bytes, or the end, came; may consume
     void *owner;

@@ -2,7 +2,7 @@
  * short_io: a library for LD_PRELOAD that makes sockets as awkward as the manual allows.
  *
  *     program -> libuv -> [ read, sendmsg, epoll_wait, ... ] -> C library
- *                          one call in three: fewer bytes than asked, EAGAIN, or EINTR
+ *                          one call in SHORT_IO_ONE_IN: fewer bytes than asked, EAGAIN, or EINTR
  *
  * What it does is drawn from a generator seeded by SHORT_IO_SEED and RANK. Nothing is lost or
  * changed: a program that heeds what each call returns computes the same. Only sockets are meddled
@@ -27,7 +27,7 @@ enum { BUFFERS_MOST = 64, PATH_BYTES = 512 };
 enum whim { AS_IT_IS, SHORT, AGAIN, INTERRUPTED, WHIMS };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // held for everything below
-static uint64_t state;
+static uint64_t state, one_in;
 static unsigned long acted[WHIMS];
 
 /* splitmix64 */
@@ -48,8 +48,9 @@ static const char *rank_text(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *seed = getenv("SHORT_IO_SEED");
+    const char *seed = getenv("SHORT_IO_SEED"), *rate = getenv("SHORT_IO_ONE_IN");
     state = (seed ? strtoull(seed, NULL, 10) : 1) * 1000 + strtoull(rank_text(), NULL, 10);
+    one_in = rate ? strtoull(rate, NULL, 10) : 3;
 }
 
 __attribute__((destructor)) static void end(void)
@@ -81,7 +82,7 @@ static enum whim choose(size_t asked, enum whim least, size_t *bytes)
 {
     pthread_mutex_lock(&lock);
     uint64_t number = draw();
-    enum whim whim = number % 3 ? AS_IT_IS : (enum whim)(1 + (number >> 8) % (WHIMS - 1));
+    enum whim whim = number % one_in ? AS_IT_IS : (enum whim)(1 + (number >> 8) % (WHIMS - 1));
     if (whim < least || (whim == SHORT && asked < 2))
         whim = AS_IT_IS;
     /* Often a few bytes, as often a good part: both ends of what a full buffer leaves. */
@@ -258,4 +259,13 @@ int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags)
     size_t bytes;
     enum whim whim = choose(1, AGAIN, &bytes);
     return refuse(whim) ? -1 : next(fd, address, length, flags);
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    int (*next)(int, const struct sockaddr *, socklen_t);
+    behind("connect", &next);
+    size_t bytes;
+    enum whim whim = choose(1, INTERRUPTED, &bytes);
+    return refuse(whim) ? -1 : next(fd, address, length);
 }
