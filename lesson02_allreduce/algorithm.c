@@ -9,3 +9,8 @@ const char *algorithm_name(enum algorithm algorithm)
     };
     return names[algorithm];
 }
+
+bool algorithm_ignores_cuts(enum algorithm algorithm)
+{
+    return algorithm != ALGORITHM_RING && algorithm != ALGORITHM_AUTO;
+}

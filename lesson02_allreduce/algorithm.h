@@ -4,6 +4,8 @@
 #ifndef LESSON02_ALGORITHM_H
 #define LESSON02_ALGORITHM_H
 
+#include <stdbool.h>
+
 enum algorithm {
     ALGORITHM_RING,    // chunks from neighbour to neighbour: every link always busy
     ALGORITHM_ROOT,    // all to rank 0 and back: the parameter server's shape
@@ -18,5 +20,9 @@ enum { ALGORITHM_DIRECT_WHOLE_BYTES = 8 * 1024 };
 
 /* "ring", "root", ...: as the command line calls it. */
 const char *algorithm_name(enum algorithm algorithm);
+
+/* Has an element's sum the same bits wherever its vector is cut? Root and direct add in rank order,
+ * tree and halving by pairs, and a + b = b + a. Of a ring each chunk's sum begins at another rank. */
+bool algorithm_ignores_cuts(enum algorithm algorithm);
 
 #endif

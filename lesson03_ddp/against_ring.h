@@ -1,13 +1,14 @@
 /*
  * against_ring: lesson 3's proof. Do buckets and overlap change nothing but the time?
  *
- *     overlapped buckets   =   lesson 2's ring on each bucket, after backward          bit for bit
- *                          ~   lesson 2's ring on the whole gradient at once           (see below)
+ *     overlapped buckets   =   lesson 2's all-reduce of each bucket, after backward    bit for bit
+ *                          ~   lesson 2's all-reduce of the whole gradient at once     (see below)
  *                          =   what every other rank holds                             bit for bit
  *
  * A bucket's chunks are not the whole gradient's chunks: an element may be owned by another rank,
- * and its ring may start elsewhere. Two ranks' numbers have one sum all the same, a + b = b + a, so
- * with 1 or 2 ranks the second line is bit for bit too. With W ranks each order is within
+ * and its ring may start elsewhere. The other algorithms add every element in one order, so by them
+ * the second line is bit for bit too; unless auto takes another for a bucket than for the whole. And
+ * two ranks' numbers have one sum, a + b = b + a. Where orders differ, of W ranks, each is within
  * gamma(W - 1) sum |g_r| of the true sum (Higham, 2nd ed., section 4.2; gamma as in bound.h), two
  * of them within twice that.
  */
@@ -25,12 +26,14 @@ struct against_ring {
     float *sizes;          // (count): and of absolute values
     float *before;         // (count): mine, one step earlier
     double *bound;         // (count)
+    bool exact;            // buckets and whole are added in one order: whole has the same bits
     struct memory *memory;
     size_t steps; // proved so far
 };
 
-/* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. */
-int against_ring_init(struct against_ring *against, struct run *run);
+/* After ddp_init. Takes no memory when nothing is to be verified. 0, or an error that run->fail
+ * tells. */
+int against_ring_init(struct against_ring *against, struct run *run, const struct ddp *ddp);
 void against_ring_release(struct against_ring *against); // accepts a zeroed struct
 
 /* After ddp_wait, before the update. Says too how many buckets had left before backward ended:

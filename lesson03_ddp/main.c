@@ -14,8 +14,8 @@
 static const char CLAIM[] =
     "overlapped buckets = lesson 2's all-reduce, bit for bit; ~ whole gradient, "
     "within a derived bound; ranks equal, bit for bit";
-static const char CLAIM_OF_TWO[] = "overlapped buckets = lesson 2's all-reduce, = whole gradient, "
-                                   "bit for bit; ranks equal, bit for bit";
+static const char CLAIM_EXACT[] = "overlapped buckets = lesson 2's all-reduce, = whole gradient, "
+                                  "bit for bit; ranks equal, bit for bit";
 
 static int train(struct run *run, struct ddp *ddp, struct against_ring *against)
 {
@@ -47,8 +47,8 @@ int main(int argc, char **argv)
     struct against_ring against = {0};
     int stop = run_open(&run, 3, argc, argv) || meet(&comm, &run) ||
                run_start(&run, &run.whole, 1) || replicas_begin(&run, comm) ||
-               ddp_init(&ddp, &run, comm) || against_ring_init(&against, &run);
-    run.claim = run.environment.world > 2 ? CLAIM : CLAIM_OF_TWO;
+               ddp_init(&ddp, &run, comm) || against_ring_init(&against, &run, &ddp);
+    run.claim = against.exact ? CLAIM_EXACT : CLAIM;
     if (!stop)
         stop = train(&run, &ddp, &against);
     if (stop)

@@ -60,6 +60,7 @@ Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *forks_suite(void);
 Suite *stairs_suite(void);
+Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
 Suite *launches_suite(void);
 Suite *namespaces_suite(void);
@@ -127,6 +128,7 @@ static const struct suite_entry suites[] = {
     {"run", run_suite},
     {"forks", forks_suite},
     {"stairs", stairs_suite},
+    {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
     {"launches", launches_suite},
     {"namespaces", namespaces_suite},

@@ -390,6 +390,32 @@ START_TEST(direct_parts_folded_from_their_owner_on_are_found_by_lesson_2)
 }
 END_TEST
 
+/* Each rank begins with its own part, and so each chunk elsewhere. Of buckets one by one both sides
+ * are wrong alike. */
+START_TEST(an_order_that_depends_on_the_cut_is_found_by_lesson_3)
+{
+    static const struct mutant mutant = {
+        .file = "lesson02_allreduce/direct.c",
+        .text = "    for (int rank = 0; rank < all->world && !error; rank++) {\n"
+                "        enum comm_receive how = rank == 0 ? COMM_STORE : COMM_REDUCE;\n"
+                "        if (rank != all->rank)\n"
+                "            comm_receive(all->comm, rank, folded, part.count, how);\n"
+                "        else if (rank == 0)",
+        .mistake = "    for (int turn = 0; turn < all->world && !error; turn++) {\n"
+                   "        int rank = (all->rank + turn) % all->world;\n"
+                   "        if (turn > 0)\n"
+                   "            comm_receive(all->comm, rank, folded, part.count, COMM_REDUCE);\n"
+                   "        else if (turn == 0)",
+        .lesson = {3, 3},
+        .arguments = "--steps 2 --algorithm direct",
+        .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce on the whole gradient",
+        .place = "first at fc1.weight[",
+        .cause = "last bit",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
 Suite *mutants_suite(void)
 {
     Suite *suite = suite_create("mutants");
@@ -415,6 +441,7 @@ Suite *mutants_suite(void)
     tcase_add_test(tcase, a_tree_that_forgets_its_own_part_is_found_by_lesson_2);
     tcase_add_test(tcase, halves_given_in_another_order_are_found_by_lesson_2);
     tcase_add_test(tcase, direct_parts_folded_from_their_owner_on_are_found_by_lesson_2);
+    tcase_add_test(tcase, an_order_that_depends_on_the_cut_is_found_by_lesson_3);
     suite_add_tcase(suite, tcase);
     return suite;
 }

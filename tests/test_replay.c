@@ -4,6 +4,7 @@
 #include "tests/suites.h"
 
 #include <check.h>
+#include <string.h>
 
 static void replay_floats(enum algorithm algorithm, const float *const *shares, size_t world,
                           size_t count, float *out)
@@ -79,6 +80,28 @@ START_TEST(one_rank_is_copied_and_empty_chunks_are_left_out)
 }
 END_TEST
 
+/* Five ranks' numbers of many digits, all at once and in two parts. */
+START_TEST(only_the_rings_bits_depend_on_where_a_vector_is_cut)
+{
+    enum { WORLD = 5, COUNT = 40, CUT = 17 };
+    float part[WORLD][COUNT], whole[COUNT], parts[COUNT];
+    const float *shares[WORLD], *later[WORLD];
+    for (int rank = 0; rank < WORLD; rank++) {
+        for (int i = 0; i < COUNT; i++)
+            part[rank][i] = 1.0f / (float)(7 * i + 3 * rank + 1);
+        shares[rank] = part[rank];
+        later[rank] = part[rank] + CUT;
+    }
+    enum algorithm algorithm = (enum algorithm)_i;
+    replay_floats(algorithm, shares, WORLD, COUNT, whole);
+    replay_floats(algorithm, shares, WORLD, CUT, parts);
+    replay_floats(algorithm, later, WORLD, COUNT - CUT, parts + CUT);
+    bool equal = memcmp(whole, parts, sizeof whole) == 0;
+    ck_assert_int_eq(equal, algorithm_ignores_cuts(algorithm));
+    ck_assert_int_eq(equal, algorithm != ALGORITHM_RING);
+}
+END_TEST
+
 Suite *replay_suite(void)
 {
     Suite *suite = suite_create("replay");
@@ -87,6 +110,8 @@ Suite *replay_suite(void)
                    every_chunk_of_the_ring_is_added_from_its_right_neighbour_round_to_its_owner);
     tcase_add_loop_test(tcase, each_algorithm_has_its_order, 0, sizeof orders / sizeof *orders);
     tcase_add_loop_test(tcase, one_rank_is_copied_and_empty_chunks_are_left_out, 0, ALGORITHM_AUTO);
+    tcase_add_loop_test(tcase, only_the_rings_bits_depend_on_where_a_vector_is_cut, 0,
+                        ALGORITHM_AUTO);
     suite_add_tcase(suite, tcase);
     return suite;
 }

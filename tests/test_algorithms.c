@@ -1,0 +1,150 @@
+/*
+ * Lessons 2 to 4 by every algorithm over every transport: real runs, whose proofs all hold, and
+ * whose dumps agree wherever the order of additions is the same.
+ *
+ *     TCP = Unix sockets                  lesson 2
+ *     one bucket = lesson 2               lesson 3: the same call
+ *     buckets = lesson 2                  unless a ring of more than two is cut elsewhere
+ *     lesson 4 = lesson 3                 where an algorithm has halves
+ */
+#include "lesson02_allreduce/algorithm.h"
+#include "tests/lessons.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORLDS = 4, ALGORITHMS = ALGORITHM_AUTO + 1, ARGUMENTS_BYTES = 512 };
+
+/* 2207 parameters, 9 KiB: direct sends them in parts, and small buckets whole. */
+static const char set[] = "--data a.csv --test-data a.csv --hidden 31,50 --batch 50 --steps 3 "
+                          "--verify 2 --dump-steps 3";
+static const char small_buckets[] = "--first-bucket-kb 0.2 --bucket-kb 2";
+static const char one_bucket[] = "--first-bucket-kb 100 --bucket-kb 100 --no-overlap";
+
+static const char *const transports[] = {"tcp", "unix"};
+
+/* A folder with a small data set: numbers of many digits, four classes. */
+static void start(struct folder *folder)
+{
+    char rows[16 * 1024] = "", row[32];
+    for (int i = 0; i < 120 * 13; i++) {
+        bool last = i % 13 == 12;
+        if (last)
+            snprintf(row, sizeof row, "%d\n", i / 13 % 4);
+        else
+            snprintf(row, sizeof row, "%.5f,", sin(1.7 * i));
+        lesson_row(rows, sizeof rows, row);
+    }
+    folder_open(folder);
+    lesson_write(folder, "a.csv", rows);
+}
+
+/* Runs with the proof on and a dump; fails the test unless `words`, if any, are said. */
+static void run(const struct folder *folder, struct lesson lesson, const char *dump,
+                const char *more, const char *words)
+{
+    char arguments[ARGUMENTS_BYTES];
+    struct program program;
+    snprintf(arguments, sizeof arguments, "%s --dump %s %s", set, dump, more);
+    lesson_run(&program, folder, lesson, arguments);
+    ck_assert_msg(program.code == 0 && !strstr(program.out, "FAILED"), "lesson %d, %s: %d\n%s%s",
+                  lesson.number, arguments, program.code, program.out, program.err);
+    ck_assert_msg(strstr(program.out, "all hold") != NULL, "%s", program.out);
+    ck_assert_msg(!words || strstr(program.out, words), "no '%s' in:\n%s", words, program.out);
+    program_close(&program);
+}
+
+static void climb_two(const struct folder *folder, int world, const char *algorithm)
+{
+    char more[ARGUMENTS_BYTES], words[64];
+    snprintf(words, sizeof words, "lesson 1's shares added in %s order", algorithm);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(more, sizeof more, "--algorithm %s --transport %s", algorithm, transports[i]);
+        run(folder, (struct lesson){2, world}, transports[i], more,
+            strcmp(algorithm, "auto") == 0 ? NULL : words); // auto names the one it took
+    }
+    lesson_dumps_equal(folder, "tcp unix");
+}
+
+static void climb_three(const struct folder *folder, int world, const char *algorithm, int turn)
+{
+    char more[ARGUMENTS_BYTES];
+    bool exact = strcmp(algorithm, "ring") != 0 || world <= 2;
+    snprintf(more, sizeof more, "--algorithm %s --transport %s %s", algorithm, transports[turn % 2],
+             one_bucket);
+    run(folder, (struct lesson){3, world}, "one", more,
+        "buckets = lesson 2's all-reduce on the whole gradient");
+    lesson_dumps_equal(folder, "tcp one");
+    snprintf(more, sizeof more, "--algorithm %s --transport %s %s", algorithm,
+             transports[(turn + 1) % 2], small_buckets);
+    run(folder, (struct lesson){3, world}, "three", more,
+        exact ? "buckets = lesson 2's all-reduce on the whole gradient"
+              : "buckets ~ lesson 2's all-reduce on the whole gradient");
+    lesson_dumps_equal(folder, exact ? "tcp three" : "tcp three --tolerance 1e-5");
+}
+
+static void climb_four(const struct folder *folder, int world, enum algorithm algorithm, int turn)
+{
+    char more[ARGUMENTS_BYTES];
+    struct lesson lesson = {4, world};
+    snprintf(more, sizeof more, "--algorithm %s --transport %s %s", algorithm_name(algorithm),
+             transports[turn % 2], small_buckets);
+    if (algorithm == ALGORITHM_ROOT || algorithm == ALGORITHM_TREE ||
+        algorithm == ALGORITHM_HALVING) {
+        lesson_fails(folder, lesson, more, 2, "which only these have: ring | direct | auto");
+        return;
+    }
+    run(folder, lesson, "four", more, NULL);
+    lesson_dumps_equal(folder, "three four");
+}
+
+START_TEST(every_lesson_is_the_one_below_by_this_algorithm)
+{
+    enum algorithm algorithm = (enum algorithm)(_i % ALGORITHMS);
+    int world = 1 + _i / ALGORITHMS;
+    struct folder folder;
+    start(&folder);
+    climb_two(&folder, world, algorithm_name(algorithm));
+    climb_three(&folder, world, algorithm_name(algorithm), (int)algorithm + world);
+    climb_four(&folder, world, algorithm, (int)algorithm + world);
+    folder_close(&folder);
+}
+END_TEST
+
+/* A table that gives a bucket to another algorithm than the whole: the same bits are not promised,
+ * nor asked for. With one for both of them they are. */
+START_TEST(a_choice_that_differs_by_size_has_a_bound_in_place_of_bits)
+{
+    static const struct {
+        const char *rows, *words;
+    } tables[] = {
+        {"up to 4096 direct\nany ring\n", "buckets ~ lesson 2's all-reduce on the whole gradient"},
+        {"up to 4096 ring\nany direct\n", "buckets ~ lesson 2's all-reduce on the whole gradient"},
+        {"up to 99999 direct\nany ring\n", "buckets = lesson 2's all-reduce on the whole gradient"},
+    };
+    char text[256], more[ARGUMENTS_BYTES];
+    struct folder folder;
+    start(&folder);
+    snprintf(text, sizeof text, "staircase tuning 1, world 3, transport tcp\n%s", tables[_i].rows);
+    lesson_write(&folder, "t", text);
+    snprintf(more, sizeof more, "--algorithm auto --tuning t %s", small_buckets);
+    run(&folder, (struct lesson){3, 3}, "three", more, tables[_i].words);
+    run(&folder, (struct lesson){4, 3}, "four", more, NULL);
+    lesson_dumps_equal(&folder, "three four");
+    folder_close(&folder);
+}
+END_TEST
+
+Suite *algorithms_suite(void)
+{
+    Suite *suite = suite_create("algorithms");
+    TCase *tcase = tcase_create("algorithms");
+    tcase_add_loop_test(tcase, every_lesson_is_the_one_below_by_this_algorithm, 0,
+                        ALGORITHMS * WORLDS);
+    tcase_add_loop_test(tcase, a_choice_that_differs_by_size_has_a_bound_in_place_of_bits, 0, 3);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
