@@ -1,32 +1,34 @@
-/* A stream is not messages: two ranks with a relay in between that cuts and glues as it likes. */
+/* A stream is not messages: a relay on every link cuts and glues as it likes, and no algorithm over
+ * either transport loses a bit. */
 #include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
+#include "tests/sums.h"
 
 #include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SMALL = 301, LARGE = 100003, ODD_SIZES = 7 };
+enum { WORLD_MOST = 3, SMALL = 301, LARGE = 100003, ODD_SIZES = 7, TRANSPORTS = 2 };
 
-/* What the relay passes on at once: single bytes, odd sizes, or many messages glued together. */
+/* What a relay passes on at once: single bytes, odd sizes that tear headers and elements, or many
+ * messages glued together. */
 static const size_t odd_sizes[ODD_SIZES] = {1, 3, 41, 2, 997, 39, 4099};
 
 enum style { ONE_BYTE, ODD, GLUED, STYLES };
 
+/* One direction of one link: a slow rank on one side is not to stop what goes the other way. */
 struct relay {
-    int ends[2]; // what comes from one goes to the other
+    int from, to;
     enum style style;
-    size_t turn;
+    pthread_t thread;
 };
 
 static bool write_all(int fd, const char *bytes, size_t count)
@@ -41,38 +43,27 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-/* Passes on what there is. False at the end of the stream. */
-static bool pass_on(struct relay *relay, int from, int to)
-{
-    static const struct timespec glue_time = {.tv_nsec = 3 * 1000 * 1000};
-    char bytes[65536];
-    size_t most = relay->style == ONE_BYTE ? 1 : sizeof bytes;
-    if (relay->style == ODD)
-        most = odd_sizes[relay->turn++ % ODD_SIZES];
-    if (relay->style == GLUED)
-        nanosleep(&glue_time, NULL); // meanwhile, more arrives
-    ssize_t count = recv(from, bytes, most, 0);
-    return count > 0 && write_all(to, bytes, (size_t)count);
-}
-
 static void *relay_run(void *argument)
 {
-    struct relay *relay = argument;
-    struct pollfd fds[2] = {{.fd = relay->ends[0], .events = POLLIN},
-                            {.fd = relay->ends[1], .events = POLLIN}};
-    for (bool alive = true; alive;) {
-        poll(fds, 2, -1);
-        for (int i = 0; i < 2 && alive; i++)
-            if (fds[i].revents)
-                alive = pass_on(relay, relay->ends[i], relay->ends[1 - i]);
-    }
-    shutdown(relay->ends[0], SHUT_RDWR);
-    shutdown(relay->ends[1], SHUT_RDWR);
+    static const struct timespec glue_time = {.tv_nsec = 3 * 1000 * 1000};
+    const struct relay *relay = argument;
+    char bytes[65536];
+    ssize_t count;
+    size_t turn = 0;
+    do {
+        size_t most = relay->style == ONE_BYTE ? 1 : sizeof bytes;
+        if (relay->style == ODD)
+            most = odd_sizes[turn++ % ODD_SIZES];
+        if (relay->style == GLUED)
+            nanosleep(&glue_time, NULL); // meanwhile, more arrives
+        count = recv(relay->from, bytes, most, 0);
+    } while (count > 0 && write_all(relay->to, bytes, (size_t)count));
+    shutdown(relay->from, SHUT_RD);
+    shutdown(relay->to, SHUT_WR);
     return NULL;
 }
 
-/* A connected pair of TCP sockets on 127.0.0.1: {where the connection was made, where accepted}. */
-static void connect_pair(int pair[2])
+static void connect_tcp(int pair[2])
 {
     int port, one = 1, listener = ranks_bind(&port);
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -88,82 +79,124 @@ static void connect_pair(int pair[2])
     close(listener);
 }
 
-/* One rank of two, as a thread of this process. */
+static void connect_pair(int pair[2], enum comm_transport transport)
+{
+    if (transport == COMM_TCP)
+        connect_tcp(pair);
+    else
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+}
+
+/* One rank, as a thread of this process. */
 struct party {
-    int rank, fds[2]; // to each rank
+    int rank, world, fds[WORLD_MOST]; // to each rank
     size_t count;
-    float *data; // (count): in, then the sum
-    int64_t gathered[2];
-    int error;
+    char trouble[256]; // "" when all is well
+    pthread_t thread;
 };
 
-static int use_everything(struct party *party, struct comm *comm)
+static int reduce_with_each(struct party *party, struct comm *comm)
 {
-    int error = ring_allreduce(comm, party->data, party->data, party->count, COMM_F32, COMM_SUM);
+    for (int one = 0; one < ALGORITHM_AUTO; one++) {
+        size_t where;
+        int wrong = sums_allreduce(comm, (enum algorithm)one, party->count, &where);
+        if (wrong > 0)
+            snprintf(party->trouble, sizeof party->trouble, "%s: [%zu] differs",
+                     algorithm_name((enum algorithm)one), where);
+        if (wrong)
+            return wrong;
+    }
+    return 0;
+}
+
+/* Frames that carry nothing, and little. */
+static int gather_and_spread(struct party *party, struct comm *comm)
+{
+    int64_t all[WORLD_MOST] = {0};
+    int error = 0;
+    all[party->rank] = party->rank + 5;
     for (int i = 0; i < 3 && !error; i++)
         error = barrier(comm);
-    party->gathered[party->rank] = party->rank + 5;
     if (!error)
-        error = ring_all_gather(comm, party->gathered, 2, COMM_I64);
-    if (!error)
-        error = ring_broadcast(comm, party->data, party->count, COMM_F32, 0);
-    return error;
+        error = ring_all_gather(comm, all, (size_t)party->world, COMM_I64);
+    for (int rank = 0; rank < party->world && !error; rank++)
+        if (all[rank] != rank + 5)
+            snprintf(party->trouble, sizeof party->trouble, "gathered %lld from rank %d",
+                     (long long)all[rank], rank);
+    return error ? error : ring_broadcast(comm, all, WORLD_MOST, COMM_I64, 0);
 }
 
 static void *party_run(void *argument)
 {
     struct party *party = argument;
-    struct environment environment = {.rank = party->rank, .world = 2, .rendezvous_fd = -1};
+    struct environment environment = {
+        .rank = party->rank, .world = party->world, .rendezvous_fd = -1};
     struct comm_config config = {.timeout_seconds = 20};
     struct fail fail = {0};
     struct comm *comm;
-    party->error = comm_adopt(&comm, &environment, &config, party->fds, &fail);
-    if (!party->error)
-        party->error = use_everything(party, comm);
+    int error = comm_adopt(&comm, &environment, &config, party->fds, &fail);
+    if (!error)
+        error = reduce_with_each(party, comm);
+    if (!error)
+        error = gather_and_spread(party, comm);
+    if (error < 0)
+        snprintf(party->trouble, sizeof party->trouble, "%.255s",
+                 comm ? comm_fail(comm)->text : fail.text);
     comm_close(comm);
     return NULL;
 }
 
-/* 0 <--> relay <--> 1 */
-static void run_with_relay(struct party parties[2], enum style style)
+/* lower <--> relay <--> upper. Returns the relays there are by now. */
+static size_t put_between(struct party *lower, struct party *upper, struct relay *relays,
+                          size_t count, enum comm_transport transport)
 {
-    int lower[2], upper[2];
-    pthread_t threads[3];
-    connect_pair(lower);
-    connect_pair(upper);
-    parties[0].fds[1] = lower[0];
-    parties[1].fds[0] = upper[1];
-    struct relay relay = {.ends = {lower[1], upper[0]}, .style = style};
-    pthread_create(&threads[0], NULL, relay_run, &relay);
-    pthread_create(&threads[1], NULL, party_run, &parties[0]);
-    pthread_create(&threads[2], NULL, party_run, &parties[1]);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
-    close(lower[1]);
-    close(upper[0]);
+    int below[2], above[2];
+    connect_pair(below, transport);
+    connect_pair(above, transport);
+    lower->fds[upper->rank] = below[0];
+    upper->fds[lower->rank] = above[0];
+    relays[count].from = relays[count + 1].to = below[1];
+    relays[count].to = relays[count + 1].from = above[1];
+    return count + 2;
+}
+
+static void run_with_relays(struct party *parties, struct relay *relays, size_t relay_count)
+{
+    int world = parties[0].world;
+    for (size_t i = 0; i < relay_count; i++)
+        ck_assert_int_eq(pthread_create(&relays[i].thread, NULL, relay_run, &relays[i]), 0);
+    for (int rank = 0; rank < world; rank++)
+        ck_assert_int_eq(pthread_create(&parties[rank].thread, NULL, party_run, &parties[rank]), 0);
+    for (int rank = 0; rank < world; rank++)
+        pthread_join(parties[rank].thread, NULL);
+    for (size_t i = 0; i < relay_count; i++)
+        pthread_join(relays[i].thread, NULL);
+    for (size_t i = 0; i < relay_count; i++)
+        close(relays[i].from); // each is one direction's source
 }
 
 START_TEST(a_stream_may_be_cut_and_glued_anywhere)
 {
-    size_t count = _i == ONE_BYTE ? SMALL : LARGE;
-    struct party parties[2] = {{.rank = 0, .count = count}, {.rank = 1, .count = count}};
-    for (int rank = 0; rank < 2; rank++) {
-        parties[rank].data = malloc(count * sizeof(float));
-        for (size_t i = 0; i < count; i++)
-            parties[rank].data[i] = 1.0f / (float)(i + 3 * (size_t)rank + 1);
+    enum style style = (enum style)(_i % STYLES);
+    enum comm_transport transport = _i / STYLES % TRANSPORTS ? COMM_UNIX : COMM_TCP;
+    int world = _i / STYLES / TRANSPORTS ? 3 : 2;
+    struct party parties[WORLD_MOST] = {0};
+    struct relay relays[WORLD_MOST * (WORLD_MOST - 1)];
+    size_t relay_count = 0;
+    for (int rank = 0; rank < world; rank++) {
+        parties[rank].rank = rank;
+        parties[rank].world = world;
+        parties[rank].count = style == ONE_BYTE ? SMALL : LARGE;
+        for (int below = 0; below < rank; below++)
+            relay_count =
+                put_between(&parties[below], &parties[rank], relays, relay_count, transport);
     }
-    run_with_relay(parties, (enum style)_i);
-    for (int rank = 0; rank < 2; rank++) {
-        ck_assert_int_eq(parties[rank].error, 0);
-        ck_assert_int_eq(parties[rank].gathered[0], 5);
-        ck_assert_int_eq(parties[rank].gathered[1], 6);
-        for (size_t i = 0; i < count; i++) {
-            float sum = 1.0f / (float)(i + 1) + 1.0f / (float)(i + 4);
-            ck_assert_msg(parties[rank].data[i] == sum, "rank %d [%zu]", rank, i);
-        }
-    }
-    free(parties[0].data);
-    free(parties[1].data);
+    for (size_t i = 0; i < relay_count; i++)
+        relays[i].style = style;
+    run_with_relays(parties, relays, relay_count);
+    for (int rank = 0; rank < world; rank++)
+        ck_assert_msg(!parties[rank].trouble[0], "rank %d of %d: %s", rank, world,
+                      parties[rank].trouble);
 }
 END_TEST
 
@@ -172,7 +205,7 @@ Suite *link_suite(void)
     Suite *suite = suite_create("link");
     TCase *tcase = tcase_create("link");
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, a_stream_may_be_cut_and_glued_anywhere, 0, STYLES);
+    tcase_add_loop_test(tcase, a_stream_may_be_cut_and_glued_anywhere, 0, STYLES * TRANSPORTS * 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }
