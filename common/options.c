@@ -197,7 +197,7 @@ static int check_pairs(struct reading *reading)
 static void settle(struct reading *reading)
 {
     struct options *options = reading->options;
-    options->algorithm_given = is_given(reading, "algorithm");
+    options->bench_all = options->bench && !is_given(reading, "algorithm");
     if (!is_given(reading, "lr") && options->optimizer != OPTIMIZER_SGD)
         options->lr = 0.001;
     if (!is_given(reading, "first-bucket-kb") &&

@@ -58,5 +58,5 @@ uint64_t options_fingerprint(const struct options *options)
     for (const struct flag *flag = flags; flag->help; flag++)
         if (flag->scope == FLAG_SHARED)
             hash = mix_flag(hash, flag, options);
-    return hash;
+    return mix(hash, &options->bench_all, sizeof options->bench_all);
 }

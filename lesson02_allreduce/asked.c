@@ -24,7 +24,7 @@ int asked_bench(struct run *run, struct comm *comm)
     struct bench bench = {.out = stdout,
                           .transport = (enum comm_transport)options->transport,
                           .algorithm = (enum algorithm)options->algorithm,
-                          .all = !options->algorithm_given,
+                          .all = options->bench_all,
                           .most_bytes = options->bench_most_bytes,
                           .tuning = options->tuning};
     return bench_allreduce(&bench, comm, &run->fail);

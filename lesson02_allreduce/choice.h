@@ -6,7 +6,7 @@
  *
  * `--algorithm ring` is a choice of one row. `auto` is the built-in table for the world at hand, or
  * one that was measured on this machine (`--bench` with `--tuning FILE` writes it, `--tuning FILE`
- * reads it). All ranks must choose alike: rank 0's choice counts, and is sent to all at start.
+ * reads it). All ranks must choose alike: who chooses otherwise is refused when ranks meet.
  */
 #ifndef LESSON02_CHOICE_H
 #define LESSON02_CHOICE_H

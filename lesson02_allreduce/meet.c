@@ -1,7 +1,7 @@
 /* meet: from a run to its communicator. See the header. */
 #include "lesson02_allreduce/meet.h"
+#include "common/compare.h"
 #include "lesson02_allreduce/gather.h"
-#include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/tuning.h"
 
 #include <errno.h>
@@ -13,7 +13,6 @@ static bool lesson_has(int lesson, enum algorithm algorithm)
     return lesson < 4 || algorithm == ALGORITHM_RING || algorithm == ALGORITHM_DIRECT;
 }
 
-/* Rank 0's choice is everybody's, so only rank 0 looks into the file. */
 static int read_tuning(struct run *run, struct choice *choice)
 {
     const struct options *options = &run->options;
@@ -33,39 +32,30 @@ static int read_tuning(struct run *run, struct choice *choice)
     return 0;
 }
 
-/* What this rank would choose by itself. */
-static int own_choice(struct run *run, struct choice *choice)
+static int make_choice(struct run *run, struct choice *choice)
 {
     const struct options *options = &run->options;
     enum algorithm algorithm = (enum algorithm)options->algorithm;
     *choice = algorithm == ALGORITHM_AUTO ? choice_builtin(run->environment.world)
                                           : choice_fixed(algorithm);
-    if (algorithm == ALGORITHM_AUTO && options->tuning && run->environment.rank == 0)
+    if (algorithm == ALGORITHM_AUTO && options->tuning)
         return read_tuning(run, choice);
     return 0;
 }
 
-static int agree_on_choice(struct run *run, struct comm *comm, struct choice *choice)
-{
-    size_t count = sizeof *choice / sizeof choice->rows->most_bytes; // nothing but such numbers
-    int error = ring_broadcast(comm, choice, count, COMM_I64, 0);
-    return error ? fail_set(&run->fail, error, "%s", comm_fail(comm)->text) : 0;
-}
-
 int meet(struct comm **comm, struct run *run)
 {
+    struct choice choice;
+    int error = make_choice(run, &choice);
+    if (error)
+        return error;
     struct comm_config config = {
         .timeout_seconds = run->options.timeout,
-        .fingerprint = options_fingerprint(&run->options),
+        .fingerprint = options_fingerprint(&run->options) ^ compare_hash(&choice, sizeof choice),
         .log = stderr,
         .transport = (enum comm_transport)run->options.transport,
     };
-    struct choice choice;
-    int error = own_choice(run, &choice);
-    if (!error)
-        error = comm_open(comm, &run->environment, &config, &run->fail);
-    if (!error && run->options.algorithm == ALGORITHM_AUTO)
-        error = agree_on_choice(run, *comm, &choice);
+    error = comm_open(comm, &run->environment, &config, &run->fail);
     if (!error)
         comm_set_choice(*comm, &choice);
     run->gather = gather_numbers;

@@ -8,8 +8,8 @@
 #include "lesson02_allreduce/comm.h"
 
 /* Opens the communicator the run's environment and options ask for, and lets the run share numbers
- * through it. Of auto, rank 0's choice is sent to all; a --tuning file that is not fit for this run
- * is refused by rank 0 before it meets anyone. 0, or an error that run->fail tells. */
+ * through it. Ranks whose options or choices of algorithms differ are told so, all of them; a
+ * --tuning file that is not fit for this run is refused before the rank meets anyone. 0, or an error that run->fail tells. */
 int meet(struct comm **comm, struct run *run);
 
 /* When something failed: the run's sentence is the communicator's, unless the run has one

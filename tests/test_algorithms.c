@@ -6,6 +6,8 @@
  *     one bucket = lesson 2               lesson 3: the same call
  *     buckets = lesson 2                  unless a ring of more than two is cut elsewhere
  *     lesson 4 = lesson 3                 where an algorithm has halves
+ *
+ * And ranks that were told to go by different ones find out before anything is added up.
  */
 #include "lesson02_allreduce/algorithm.h"
 #include "tests/lessons.h"
@@ -138,6 +140,83 @@ START_TEST(a_choice_that_differs_by_size_has_a_bound_in_place_of_bits)
 }
 END_TEST
 
+/* --- ranks that were told otherwise ---------------------------------------------------------- */
+
+/* One command line for each of two ranks. */
+static void run_two(struct program *program, const struct folder *folder, const char *lesson,
+                    const char *const arguments[2])
+{
+    char command[2 * ARGUMENTS_BYTES];
+    snprintf(command, sizeof command,
+             "export OPENBLAS_NUM_THREADS=1 LESSON=${LAUNCH%%/*}/%s; "
+             "exec $LAUNCH -n 2 sh -c 'if [ $RANK = 0 ]; then exec $LESSON --data a.csv %s; "
+             "else exec $LESSON --data a.csv %s; fi'",
+             lesson, arguments[0], arguments[1]);
+    program_run(program, folder->path, command);
+}
+
+static void write_tables(const struct folder *folder)
+{
+    static const char head[] = "staircase tuning 1, world 2, transport tcp\n";
+    static const struct {
+        const char *name, *rows;
+    } tables[] = {{"ring", "any ring\n"},
+                  {"both", "up to 4096 direct\nany ring\n"},
+                  {"later", "up to 4097 direct\nany ring\n"},
+                  {"again", "up to 4096 direct\nany ring\n"}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s%s", head, tables[i].rows);
+        lesson_write(folder, tables[i].name, text);
+    }
+}
+
+static const struct {
+    const char *lesson, *arguments[2];
+} unlike[] = {
+    {"lesson02_allreduce", {"--algorithm ring", "--algorithm tree"}},
+    {"lesson02_allreduce", {"--algorithm auto", "--algorithm direct"}},
+    {"lesson02_allreduce", {"--transport tcp", "--transport unix"}},
+    {"lesson02_allreduce", {"--bench --bench-most 4", "--bench --bench-most 4 --algorithm ring"}},
+    {"lesson03_ddp", {"--algorithm auto --tuning both", "--algorithm auto"}},
+    {"lesson03_ddp", {"--algorithm auto --tuning both", "--algorithm auto --tuning later"}},
+    {"lesson04_zero", {"--algorithm auto --tuning ring", "--algorithm auto --tuning both"}},
+    {"lesson04_zero", {"--algorithm auto --tuning ring", "--algorithm ring"}},
+};
+
+START_TEST(ranks_that_would_choose_otherwise_are_both_told_so_at_start)
+{
+    static const char said[] = "rank 1 was started with other options or data than rank 0";
+    struct program program;
+    struct folder folder;
+    start(&folder);
+    write_tables(&folder);
+    run_two(&program, &folder, unlike[_i].lesson, unlike[_i].arguments);
+    const char *first = strstr(program.err, said);
+    ck_assert_msg(program.code == 1 && first && strstr(first + 1, said), "%d: %s%s", program.code,
+                  program.out, program.err);
+    ck_assert_msg(!strstr(program.out, "verify") && program.seconds < 10, "%s", program.out);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+/* On every machine the table may have a name of its own. */
+START_TEST(ranks_whose_tables_say_the_same_agree)
+{
+    static const char *const arguments[] = {"--algorithm auto --tuning both --steps 2",
+                                            "--algorithm auto --tuning again --steps 2"};
+    struct program program;
+    struct folder folder;
+    start(&folder);
+    write_tables(&folder);
+    run_two(&program, &folder, "lesson02_allreduce", arguments);
+    ck_assert_msg(program.code == 0 && strstr(program.out, "all hold"), "%s", program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 Suite *algorithms_suite(void)
 {
     Suite *suite = suite_create("algorithms");
@@ -145,6 +224,9 @@ Suite *algorithms_suite(void)
     tcase_add_loop_test(tcase, every_lesson_is_the_one_below_by_this_algorithm, 0,
                         ALGORITHMS * WORLDS);
     tcase_add_loop_test(tcase, a_choice_that_differs_by_size_has_a_bound_in_place_of_bits, 0, 3);
+    tcase_add_loop_test(tcase, ranks_that_would_choose_otherwise_are_both_told_so_at_start, 0,
+                        sizeof unlike / sizeof *unlike);
+    tcase_add_test(tcase, ranks_whose_tables_say_the_same_agree);
     suite_add_tcase(suite, tcase);
     return suite;
 }

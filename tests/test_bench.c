@@ -300,7 +300,7 @@ START_TEST(one_rank_alone_has_nothing_to_predict)
 }
 END_TEST
 
-START_TEST(the_file_of_rank_0_chooses_for_all_in_every_lesson)
+START_TEST(a_tuning_file_chooses_in_every_lesson)
 {
     struct folder folder;
     folder_open(&folder);
@@ -335,7 +335,7 @@ Suite *bench_suite(void)
     tcase_add_loop_test(tcase, all_algorithms_are_measured_and_the_choice_is_used, 0, BENCHES);
     tcase_add_loop_test(tcase, one_algorithm_asked_for_makes_one_table, 0, BENCHES);
     tcase_add_test(tcase, one_rank_alone_has_nothing_to_predict);
-    tcase_add_test(tcase, the_file_of_rank_0_chooses_for_all_in_every_lesson);
+    tcase_add_test(tcase, a_tuning_file_chooses_in_every_lesson);
     suite_add_tcase(suite, tcase);
     return suite;
 }

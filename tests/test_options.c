@@ -103,10 +103,10 @@ START_TEST(algorithm_and_transport_are_told_by_name)
     struct options options = parsed(2, (char[]){"--algorithm direct --transport unix"});
     ck_assert_int_eq(options.algorithm, 4);
     ck_assert_int_eq(options.transport, 1);
-    ck_assert(options.algorithm_given);
+    ck_assert(!options.bench_all);
     parsed(4, (char[]){"--algorithm ring --transport tcp --compress none --stage 1"});
     options = parsed(2, (char[]){"--bench --tuning t --bench-most 64"});
-    ck_assert(!options.algorithm_given);
+    ck_assert(options.bench_all);
     ck_assert_str_eq(options.tuning, "t");
     ck_assert_uint_eq(options.bench_most_bytes, 64);
     parsed(3, (char[]){"--tuning t --algorithm auto"});
