@@ -5,6 +5,7 @@
  *     outgoing.c  a frame on its way to a peer, piece by piece
  *     incoming.c  bytes from a peer: the header checked, then the payload put in its place
  *     wait.c      drives the loop until all transfers are done, or never will be
+ *     silence.c   what is done about it when no byte moves
  *     news.c      errors and goodbyes: recorded, passed on to all peers, heard from all
  *
  * One stream per peer carries its frames in order: data, each expected by a transfer of ours; and
@@ -103,6 +104,12 @@ void outgoing_advance(struct peer *peer);
 
 /* Gives the link all that is left of a frame, so that news may follow it. False: it cannot. */
 bool outgoing_flush(struct peer *peer);
+
+/* When this silence is worth doing something about. */
+double silence_deadline(const struct comm *comm);
+
+/* It is time: tells the peers, or the log, or records the error. */
+void silence_act(struct comm *comm);
 
 /* Runs the loop until nothing of the peers' news and frames is under way, or for `seconds`. */
 void wait_sent(struct comm *comm, double seconds);
