@@ -1,111 +1,161 @@
 /*
- * bytes: a whole file in memory. See the header.
+ * bytes: the first bytes of a file in memory. See the header.
  *
  * zlib's gzread() would be shorter, but it passes over what follows the last member in silence.
  */
 #include "common/bytes.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-enum { ROOM_BYTES = 1 << 16, PIECE_BYTES = 1 << 30, GZIP_ONLY = 16 };
+enum { ROOM_BYTES = 1 << 16, PIECE_BYTES = 1 << 16, AT_ONCE_BYTES = 1 << 30, GZIP_ONLY = 16 };
 
-static int reserve(struct bytes *bytes)
+/* A file, piece by piece, and where it goes. */
+struct reading {
+    const char *path;
+    FILE *file;
+    unsigned char piece[PIECE_BYTES];
+    size_t count;        // of this piece
+    size_t before;       // bytes of the pieces before it
+    struct bytes *bytes; // what was read, or unpacked
+    size_t most;
+    struct fail *fail;
+};
+
+/* Room for a byte at least, unless all has come that was asked for. */
+static int reserve(struct reading *reading)
 {
-    if (bytes->count < bytes->room)
+    struct bytes *bytes = reading->bytes;
+    if (bytes->count < bytes->room || bytes->count == reading->most)
         return 0;
     size_t room = bytes->room ? bytes->room * 2 : ROOM_BYTES;
-    unsigned char *data = room > bytes->room ? realloc(bytes->data, room) : NULL;
+    if (room > reading->most || room < bytes->room)
+        room = reading->most;
+    unsigned char *data = realloc(bytes->data, room);
     if (!data)
-        return -ENOMEM;
+        return fail_set(reading->fail, -ENOMEM, "%s: no memory for %zu bytes of it", reading->path,
+                        room);
     bytes->data = data;
     bytes->room = room;
     return 0;
 }
 
-static int read_all(struct bytes *bytes, FILE *file)
+/* The next piece; an empty one at the end. */
+static int next_piece(struct reading *reading)
 {
-    for (;;) {
-        if (reserve(bytes) < 0)
-            return -ENOMEM;
-        size_t room = bytes->room - bytes->count;
-        errno = 0;
-        size_t count = fread(bytes->data + bytes->count, 1, room, file);
-        bytes->count += count;
-        if (ferror(file))
-            return errno ? -errno : -EIO;
-        if (count < room)
-            return 0;
-    }
+    errno = 0;
+    reading->before += reading->count;
+    reading->count = fread(reading->piece, 1, PIECE_BYTES, reading->file);
+    if (!ferror(reading->file))
+        return 0;
+    int code = errno ? -errno : -EIO;
+    return fail_set(reading->fail, code, "%s: cannot be read: %s", reading->path, strerror(-code));
 }
 
-static int read_file(struct bytes *bytes, const char *path, struct fail *fail)
+static int copy_piece(struct reading *reading)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return fail_set(fail, -errno, "%s: cannot be opened: %s", path, strerror(errno));
-    int code = read_all(bytes, file);
-    fclose(file);
-    if (code < 0)
-        return fail_set(fail, code, "%s: cannot be read: %s", path, strerror(-code));
+    struct bytes *bytes = reading->bytes;
+    for (size_t from = 0; from < reading->count && bytes->count < reading->most;) {
+        int error = reserve(reading);
+        if (error)
+            return error;
+        size_t left = reading->count - from, room = bytes->room - bytes->count;
+        size_t count = left < room ? left : room;
+        memcpy(bytes->data + bytes->count, reading->piece + from, count);
+        bytes->count += count;
+        from += count;
+    }
     return 0;
 }
 
-/* Hands zlib at most PIECE_BYTES on either side, as it counts in unsigned int. Z_OK while there is
- * more to do, Z_STREAM_END when all of `packed` was members, Z_BUF_ERROR when it ended inside
- * one. */
-static int inflate_piece(z_stream *z, const struct bytes *packed, struct bytes *bytes)
+static int copy_all(struct reading *reading)
 {
-    size_t left = packed->count - (size_t)(z->next_in - packed->data);
+    int error = 0;
+    while (reading->count > 0 && reading->bytes->count < reading->most && !error) {
+        error = copy_piece(reading);
+        if (!error)
+            error = next_piece(reading);
+    }
+    return error;
+}
+
+/* The bytes that zlib unpacks next; none at the end of the file. */
+static int refill(struct reading *reading, z_stream *z)
+{
+    if (z->avail_in > 0)
+        return 0;
+    int error = next_piece(reading);
+    z->next_in = reading->piece;
+    z->avail_in = (uInt)reading->count;
+    return error;
+}
+
+/* Into the room there is, at most AT_ONCE_BYTES: zlib counts in unsigned int. */
+static int inflate_some(struct bytes *bytes, z_stream *z)
+{
     size_t room = bytes->room - bytes->count;
-    z->avail_in = (uInt)(left < PIECE_BYTES ? left : PIECE_BYTES);
-    z->avail_out = (uInt)(room < PIECE_BYTES ? room : PIECE_BYTES);
+    z->avail_out = (uInt)(room < AT_ONCE_BYTES ? room : AT_ONCE_BYTES);
     z->next_out = bytes->data + bytes->count;
-    int state = inflate(z, Z_NO_FLUSH);
+    int state = z->avail_in > 0 ? inflate(z, Z_NO_FLUSH) : Z_BUF_ERROR;
     bytes->count = (size_t)(z->next_out - bytes->data);
-    if (state == Z_STREAM_END && z->next_in < packed->data + packed->count)
-        return inflateReset(z); // another member follows
     return state;
 }
 
-static int inflate_all(struct bytes *bytes, const struct bytes *packed, const char *path,
-                       struct fail *fail)
+static int judge(const struct reading *reading, const z_stream *z, int state)
 {
-    z_stream z = {.next_in = packed->data};
-    int state = inflateInit2(&z, MAX_WBITS + GZIP_ONLY);
-    while (state == Z_OK)
-        state = reserve(bytes) < 0 ? Z_MEM_ERROR : inflate_piece(&z, packed, bytes);
-    size_t at = (size_t)(z.next_in - packed->data);
-    int code = 0;
+    if (state == Z_OK || state == Z_STREAM_END)
+        return 0;
     if (state == Z_MEM_ERROR)
-        code = fail_set(fail, -ENOMEM, "%s: no memory to unpack it", path);
-    else if (state == Z_BUF_ERROR)
-        code = fail_set(fail, -EINVAL,
+        return fail_set(reading->fail, -ENOMEM, "%s: no memory to unpack it", reading->path);
+    size_t at = reading->before + reading->count - z->avail_in;
+    if (state == Z_BUF_ERROR)
+        return fail_set(reading->fail, -EINVAL,
                         "%s: the gzip data is cut off: it ends after %zu bytes, %zu unpacked, "
                         "before its checksum",
-                        path, packed->count, bytes->count);
-    else if (state != Z_STREAM_END)
-        code = fail_set(fail, -EINVAL, "%s: the gzip data is damaged near byte %zu: %s", path, at,
-                        z.msg ? z.msg : zError(state));
-    inflateEnd(&z);
-    return code;
+                        reading->path, at, reading->bytes->count);
+    return fail_set(reading->fail, -EINVAL, "%s: the gzip data is damaged near byte %zu: %s",
+                    reading->path, at, z->msg ? z->msg : zError(state));
 }
 
-int bytes_read(struct bytes *bytes, const char *path, struct fail *fail)
+/* Until the end of the last member, or until there is enough. */
+static int inflate_all(struct reading *reading)
+{
+    z_stream z = {.next_in = reading->piece, .avail_in = (uInt)reading->count};
+    int state = inflateInit2(&z, MAX_WBITS + GZIP_ONLY), error = 0;
+    while (state == Z_OK && reading->bytes->count < reading->most) {
+        error = reserve(reading);
+        error = error ? error : refill(reading, &z);
+        if (error)
+            break;
+        state = inflate_some(reading->bytes, &z);
+        error = state == Z_STREAM_END ? refill(reading, &z) : 0;
+        if (state == Z_STREAM_END && z.avail_in > 0)
+            state = inflateReset(&z); // another member follows
+    }
+    error = error ? error : judge(reading, &z, state);
+    inflateEnd(&z);
+    return error;
+}
+
+int bytes_read(struct bytes *bytes, const char *path, size_t most, struct fail *fail)
 {
     *bytes = (struct bytes){0};
-    int code = read_file(bytes, path, fail);
-    if (code < 0 || bytes->count < 2 || bytes->data[0] != 0x1f || bytes->data[1] != 0x8b)
-        return code;
-    struct bytes packed = *bytes;
-    *bytes = (struct bytes){0};
-    code = inflate_all(bytes, &packed, path, fail);
-    bytes_release(&packed);
-    return code;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fail_set(fail, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+    struct reading reading = {
+        .path = path, .file = file, .bytes = bytes, .most = most, .fail = fail};
+    int error = next_piece(&reading);
+    bool packed = reading.count >= 2 && reading.piece[0] == 0x1f && reading.piece[1] == 0x8b;
+    if (!error)
+        error = packed ? inflate_all(&reading) : copy_all(&reading);
+    fclose(file);
+    return error;
 }
 
 void bytes_release(struct bytes *bytes)

@@ -1,8 +1,9 @@
 /*
- * bytes: a whole file in memory, unpacked if it is gzip, whatever its name says.
+ * bytes: the first bytes of a file in memory, unpacked if it is gzip, whatever its name says.
  *
- * A gzip file is read to the end of its last member and every checksum is compared, so that bytes
- * are either all of what was packed, or refused.
+ * No more memory is taken than the reader asks for, however much a small file would unpack to. A
+ * gzip file that ends within that is read to the end of its last member and every checksum is
+ * compared, so that bytes are either all of what was packed, or refused.
  */
 #ifndef COMMON_BYTES_H
 #define COMMON_BYTES_H
@@ -16,9 +17,10 @@ struct bytes {
     size_t count, room;
 };
 
-/* 0; -EINVAL when a gzip file is cut off, damaged, or followed by something else; -ENOMEM; or what
- * the system said. Release whatever the outcome. */
-int bytes_read(struct bytes *bytes, const char *path, struct fail *fail);
+/* At most `most` bytes; what follows them is not looked at. 0; -EINVAL when a gzip file is cut off,
+ * damaged, or followed by something else; -ENOMEM; or what the system said. Release whatever the
+ * outcome. */
+int bytes_read(struct bytes *bytes, const char *path, size_t most, struct fail *fail);
 
 /* Accepts zeroed bytes; ends in these. */
 void bytes_release(struct bytes *bytes);

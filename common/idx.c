@@ -59,11 +59,11 @@ static bool promised(const struct bytes *bytes, const struct kind *kind, size_t 
     return *elements <= SIZE_MAX / 2 / sizeof(float);
 }
 
-/* An expected magic, no size of zero, and exactly as many bytes as these promise. */
-static int check(const struct bytes *bytes, const char *path, const struct kind *kind,
-                 struct fail *fail)
+/* An expected magic, no size of zero, and no more elements than memory could hold. */
+static int check_header(const struct bytes *bytes, const char *path, const struct kind *kind,
+                        size_t *elements, struct fail *fail)
 {
-    size_t header = header_bytes(kind), elements;
+    size_t header = header_bytes(kind);
     if (bytes->count == 0)
         return fail_set(fail, -EINVAL, "%s: expected %s, found an empty file", path, kind->name);
     if (bytes->count >= FIELD_BYTES && field(bytes, 0) != kind->magic)
@@ -80,22 +80,45 @@ static int check(const struct bytes *bytes, const char *path, const struct kind 
                             i == 1   ? "sample"
                             : i == 2 ? "row of pixels"
                                      : "column of pixels");
-    if (!promised(bytes, kind, &elements))
+    if (!promised(bytes, kind, elements))
         return fail_set(fail, -EINVAL, "%s: its header promises more than memory can hold", path);
-    if (bytes->count - header != elements)
-        return fail_set(fail, -EINVAL,
-                        "%s: expected %zu bytes after the header, as its sizes say, found %zu: the "
-                        "file is %s",
-                        path, elements, bytes->count - header,
-                        bytes->count - header < elements ? "cut off" : "longer than it says");
     return 0;
 }
 
+/* Exactly as many bytes as the header promises; no more than one above them was read. */
+static int check_length(const struct bytes *bytes, const char *path, size_t header, size_t elements,
+                        struct fail *fail)
+{
+    size_t found = bytes->count - header;
+    if (found < elements)
+        return fail_set(fail, -EINVAL,
+                        "%s: expected %zu bytes after the header, as its sizes say, found %zu: the "
+                        "file is cut off",
+                        path, elements, found);
+    if (found > elements)
+        return fail_set(fail, -EINVAL,
+                        "%s: expected %zu bytes after the header, as its sizes say, found more: "
+                        "the file is longer than it says",
+                        path, elements);
+    return 0;
+}
+
+/* The header by itself first, so that a small file cannot unpack to more than it promises. Then it is
+ * checked again: between the two the file may have changed. */
 static int read_checked(struct bytes *bytes, const char *path, const struct kind *kind,
                         struct fail *fail)
 {
-    int code = bytes_read(bytes, path, fail);
-    return code < 0 ? code : check(bytes, path, kind, fail);
+    size_t header = header_bytes(kind), elements = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t most = pass == 0 ? header : header + elements + 1;
+        bytes_release(bytes);
+        int code = bytes_read(bytes, path, most, fail);
+        if (code == 0)
+            code = check_header(bytes, path, kind, &elements, fail);
+        if (code < 0)
+            return code;
+    }
+    return check_length(bytes, path, header, elements, fail);
 }
 
 static int tabulate(struct table *table, const struct bytes *pixels, const struct bytes *classes,

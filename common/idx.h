@@ -8,6 +8,7 @@
  * Numbers are 32 bits, the highest byte first. Each file may be gzip, with or without the ending
  * .gz. Pixels are scaled from 0..255 to 0..1. There are ten classes: the format does not say how
  * many, the data sets published under these names have ten, and a stray label must not add one.
+ * A file takes no more memory than its header promises, whatever it would unpack to.
  *
  * The format: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits".
  */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,10 +133,10 @@ static const struct {
     {0, 2, 0, {"train-images", "row of pixels", "found 0"}},
     {0, 3, 0, {"train-images", "column of pixels", "found 0"}},
     {0, 1, COUNT + 1, {"train-images", "expected 48 bytes", "found 42", "cut off"}},
-    {0, 1, COUNT - 1, {"train-images", "expected 36 bytes", "found 42", "longer than it says"}},
+    {0, 1, COUNT - 1, {"train-images", "expected 36 bytes", "found more", "longer than it says"}},
     {0, 1, UINT32_MAX, {"train-images", "expected 25769803770 bytes", "found 42"}},
     {1, 1, COUNT + 1, {"train-labels", "expected 8 bytes", "found 7", "cut off"}},
-    {1, 1, COUNT - 1, {"train-labels", "expected 6 bytes", "found 7", "longer than it says"}},
+    {1, 1, COUNT - 1, {"train-labels", "expected 6 bytes", "found more", "longer than it says"}},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -244,9 +245,9 @@ START_TEST(bytes_behind_the_data_are_refused)
     unsigned char packed[2 * ROOM];
     start(&idx);
     write_file(&idx, names[0], idx.images, IMAGES_BYTES + 1, false);
-    assert_refused(&idx, (const char *const[4]){names[0], "expected 42", "found 43"});
+    assert_refused(&idx, (const char *const[4]){names[0], "expected 42", "found more"});
     write_file(&idx, names[0], idx.images, IMAGES_BYTES + 1, true);
-    assert_refused(&idx, (const char *const[4]){names[0], "expected 42", "found 43"});
+    assert_refused(&idx, (const char *const[4]){names[0], "expected 42", "found more"});
     size_t count = packed_images(&idx, packed, sizeof packed - 4);
     memcpy(packed + count, "more", 4);
     write_file(&idx, names[0], packed, count + 4, false);
@@ -290,6 +291,74 @@ START_TEST(a_file_that_is_missing_or_a_folder_is_named)
 }
 END_TEST
 
+/* --- files that unpack to far more than they are --------------------------------------------- */
+
+enum { MEMBER_BYTES = 16 << 20, MEMBERS = 64, GROWTH_MOST_KIB = 16 << 10, PACKED_ROOM = 1 << 20 };
+
+static void append(const char *path, const unsigned char *bytes, size_t count)
+{
+    FILE *file = fopen(path, "ab");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* The images as they should be, or none, and then 1 GiB of zeros. */
+static void write_bomb(const struct idx *idx, size_t images_bytes)
+{
+    char path[512], member_path[512];
+    unsigned char *zeros = calloc(1, MEMBER_BYTES), *packed = malloc(PACKED_ROOM);
+    ck_assert(zeros && packed);
+    folder_write(&idx->folder, "member", zeros, MEMBER_BYTES, true, member_path);
+    FILE *file = fopen(member_path, "rb");
+    ck_assert_ptr_nonnull(file);
+    size_t count = fread(packed, 1, PACKED_ROOM, file);
+    fclose(file);
+    ck_assert(count > 0 && count < PACKED_ROOM);
+    folder_write(&idx->folder, names[0], idx->images, images_bytes, true, path);
+    for (int i = 0; i < MEMBERS; i++)
+        append(path, packed, count);
+    free(packed);
+    free(zeros);
+}
+
+/* The most memory this process has had; Linux counts it so. */
+static long peak_kib(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+static void assert_small(struct idx *idx, const char *const words[4])
+{
+    long before = peak_kib();
+    assert_refused(idx, words);
+    ck_assert_int_lt(peak_kib() - before, GROWTH_MOST_KIB);
+    done(idx);
+}
+
+START_TEST(a_small_file_that_unpacks_to_a_gibibyte_is_refused_in_little_memory)
+{
+    struct idx idx;
+    start(&idx);
+    write_bomb(&idx, _i == 0 ? 0 : IMAGES_BYTES);
+    assert_small(&idx, _i == 0 ? (const char *const[4]){names[0], "magic number 2051", "found 0"}
+                               : (const char *const[4]){names[0], "longer than it says"});
+}
+END_TEST
+
+START_TEST(a_plain_file_of_a_gibibyte_is_refused_in_little_memory)
+{
+    struct idx idx;
+    char path[512];
+    start(&idx);
+    ck_assert_int_eq(
+        truncate(folder_path(&idx.folder, names[0], path), (off_t)MEMBERS * MEMBER_BYTES), 0);
+    assert_small(&idx, (const char *const[4]){names[0], "longer than it says"});
+}
+END_TEST
+
 Suite *idx_suite(void)
 {
     Suite *suite = suite_create("idx");
@@ -304,6 +373,9 @@ Suite *idx_suite(void)
     tcase_add_test(tcase, bytes_behind_the_data_are_refused);
     tcase_add_test(tcase, a_packed_file_may_have_several_members);
     tcase_add_loop_test(tcase, a_file_that_is_missing_or_a_folder_is_named, 0, 2);
+    tcase_add_loop_test(tcase, a_small_file_that_unpacks_to_a_gibibyte_is_refused_in_little_memory,
+                        0, 2);
+    tcase_add_test(tcase, a_plain_file_of_a_gibibyte_is_refused_in_little_memory);
     suite_add_tcase(suite, tcase);
     return suite;
 }
