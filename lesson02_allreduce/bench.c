@@ -14,13 +14,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CALLS_MOST = 200, WARM_UP = 3 };
+enum { ROUNDS = 4, CALLS_MOST = 50, WARM_UP = 1 }; // calls of one round
 
 static const size_t sizes_bytes[MEASURED_SIZES_MOST] = {4,       1 << 10, 16 << 10, 256 << 10,
                                                         1 << 20, 4 << 20, 16 << 20, 64 << 20};
 
 /* Root and tree send whole vectors again and again: beyond this they only cost patience. */
 static const size_t WHOLE_VECTORS_MOST_BYTES = 16 << 20;
+
+/* What is printed of one algorithm at one size; zeros where it was not measured. */
+struct times {
+    double least, median, p99;
+};
 
 /* One measurement in progress. */
 struct measuring {
@@ -29,15 +34,17 @@ struct measuring {
     struct fail *fail;
     struct cost_link link;
     struct measured measured;
-    enum algorithm algorithm; // measured now
-    bool first;               // this is rank 0
+    size_t algorithms; // how many of the following
+    enum algorithm algorithm[ALGORITHM_AUTO];
+    struct times times[MEASURED_SIZES_MOST][ALGORITHM_AUTO];
+    bool first; // this is rank 0
 };
 
 static size_t calls_for(size_t bytes)
 {
     if (bytes <= 64 << 10)
         return CALLS_MOST;
-    return bytes <= 4 << 20 ? 30 : 8;
+    return bytes <= 4 << 20 ? 8 : 2;
 }
 
 /* One call, begun together; its seconds on the slowest rank. */
@@ -59,51 +66,90 @@ static int measure_call(struct measuring *measuring, float *data, size_t count, 
     return error;
 }
 
-/* Of auto, what it chooses for this size. */
-static double predict(const struct measuring *measuring, size_t bytes)
+static bool is_skipped(const struct measuring *measuring, enum algorithm algorithm, size_t bytes)
 {
-    return costmodel_predict(&measuring->link, choice_for(comm_choice(measuring->comm), bytes),
-                             comm_world(measuring->comm), bytes);
+    bool whole_vectors = algorithm == ALGORITHM_ROOT || algorithm == ALGORITHM_TREE;
+    return measuring->bench->all && whole_vectors && bytes > WHOLE_VECTORS_MOST_BYTES;
 }
 
-static void print_row(const struct measuring *measuring, size_t bytes, double *seconds,
-                      size_t calls)
+/* One algorithm's turn: its calls of a round, after some that are not counted. */
+static int take_turn(struct measuring *measuring, size_t index, float *data, size_t bytes,
+                     double *seconds)
 {
-    int world = comm_world(measuring->comm);
-    double median = statistics_median(seconds, calls), predicted = predict(measuring, bytes);
-    double rate = (double)bytes / median / 1e9;
-    fprintf(measuring->bench->out, "| %9zu | %9.1f | %9.1f | %9.1f | %8.3f | %8.3f | ", bytes,
-            1e6 * statistics_quantile(seconds, calls, 0), 1e6 * median,
-            1e6 * statistics_quantile(seconds, calls, 0.99), rate, rate * 2 * (world - 1) / world);
-    if (world > 1)
-        fprintf(measuring->bench->out, "%12.1f | %7.0f |\n", 1e6 * predicted,
-                100 * (predicted - median) / median);
-    else
-        fprintf(measuring->bench->out, "%12s | %7s |\n", "-", "-"); // nothing is sent
-    fflush(measuring->bench->out);
+    if (is_skipped(measuring, measuring->algorithm[index], bytes))
+        return 0;
+    struct choice choice = choice_fixed(measuring->algorithm[index]);
+    if (measuring->bench->all)
+        comm_set_choice(measuring->comm, &choice);
+    int error = 0;
+    for (size_t call = 0; call < WARM_UP + calls_for(bytes) && !error; call++)
+        error = measure_call(measuring, data, bytes / sizeof *data,
+                             &seconds[call < WARM_UP ? 0 : call - WARM_UP]);
+    return error;
 }
 
+static void take_times(struct measuring *measuring, size_t size, size_t index, double *seconds)
+{
+    size_t bytes = measuring->measured.bytes[size], calls = ROUNDS * calls_for(bytes);
+    enum algorithm algorithm = measuring->algorithm[index];
+    if (is_skipped(measuring, algorithm, bytes))
+        return;
+    struct times *times = &measuring->times[size][index];
+    times->least = statistics_quantile(seconds, calls, 0);
+    times->median = statistics_median(seconds, calls);
+    times->p99 = statistics_quantile(seconds, calls, 0.99);
+    if (algorithm != ALGORITHM_AUTO)
+        measuring->measured.seconds[size][algorithm] = times->median;
+}
+
+/* Round by round, every algorithm takes its turn, so that a machine that is slower for a while is
+ * so for all of them. */
 static int measure_size(struct measuring *measuring, size_t size)
 {
-    double seconds[CALLS_MOST];
-    size_t bytes = sizes_bytes[size], calls = calls_for(bytes), count = bytes / sizeof(float);
-    float *data = calloc(count, sizeof *data);
+    double seconds[ALGORITHM_AUTO][ROUNDS * CALLS_MOST];
+    size_t bytes = measuring->measured.bytes[size], calls = calls_for(bytes);
+    float *data = calloc(bytes / sizeof *data, sizeof *data);
     if (!data)
-        return fail_set(measuring->fail, -ENOMEM, "no memory for %zu floats: try --bench-most",
-                        count);
+        return fail_set(measuring->fail, -ENOMEM, "no memory for %zu bytes: try --bench-most",
+                        bytes);
     int error = 0;
-    for (size_t call = 0; call < WARM_UP + calls && !error; call++)
-        error = measure_call(measuring, data, count, &seconds[call < WARM_UP ? 0 : call - WARM_UP]);
+    for (size_t turn = 0; turn < ROUNDS * measuring->algorithms && !error; turn++) {
+        size_t round = turn / measuring->algorithms, index = turn % measuring->algorithms;
+        error = take_turn(measuring, index, data, bytes, seconds[index] + round * calls);
+    }
+    for (size_t index = 0; index < measuring->algorithms && !error; index++)
+        take_times(measuring, size, index, seconds[index]);
     free(data);
-    if (error || !measuring->first)
-        return error;
-    print_row(measuring, bytes, seconds, calls);
-    if (measuring->algorithm != ALGORITHM_AUTO)
-        measuring->measured.seconds[size][measuring->algorithm] = statistics_median(seconds, calls);
-    return 0;
+    return error;
 }
 
-static void print_title(const struct measuring *measuring)
+/* Of auto, what it chooses for this size. */
+static double predict(const struct measuring *measuring, enum algorithm algorithm, size_t bytes)
+{
+    if (algorithm == ALGORITHM_AUTO)
+        algorithm = choice_for(comm_choice(measuring->comm), bytes);
+    return costmodel_predict(&measuring->link, algorithm, comm_world(measuring->comm), bytes);
+}
+
+static void print_row(const struct measuring *measuring, size_t size, size_t index)
+{
+    FILE *out = measuring->bench->out;
+    int world = comm_world(measuring->comm);
+    size_t bytes = measuring->measured.bytes[size];
+    const struct times *times = &measuring->times[size][index];
+    double predicted = predict(measuring, measuring->algorithm[index], bytes);
+    double rate = (double)bytes / times->median / 1e9;
+    fprintf(out, "| %9zu | %9.1f | %9.1f | %9.1f | %8.3f | %8.3f | ", bytes, 1e6 * times->least,
+            1e6 * times->median, 1e6 * times->p99, rate, rate * 2 * (world - 1) / world);
+    if (world > 1)
+        fprintf(out, "%12.1f | %7.0f |\n", 1e6 * predicted,
+                100 * (predicted - times->median) / times->median);
+    else
+        fprintf(out, "%12s | %7s |\n", "-", "-"); // nothing is sent
+    fflush(out);
+}
+
+static void print_title(const struct measuring *measuring, enum algorithm algorithm)
 {
     static const char *const transports[] = {
         [COMM_TCP] = "TCP on loopback", [COMM_UNIX] = "Unix sockets"};
@@ -112,36 +158,26 @@ static void print_title(const struct measuring *measuring)
         "%s all-reduce of floats, %d ranks on %d cores, %s\n"
         "|     bytes |    min us | median us |    p99 us | alg GB/s | bus GB/s | predicted us | "
         "error %% |\n",
-        algorithm_name(measuring->algorithm), comm_world(measuring->comm), measuring->link.cores,
+        algorithm_name(algorithm), comm_world(measuring->comm), measuring->link.cores,
         transports[measuring->bench->transport]);
 }
 
-static bool is_skipped(const struct measuring *measuring, size_t bytes)
+static void print_table(const struct measuring *measuring, size_t index)
 {
-    bool whole_vectors =
-        measuring->algorithm == ALGORITHM_ROOT || measuring->algorithm == ALGORITHM_TREE;
-    return measuring->bench->all && whole_vectors && bytes > WHOLE_VECTORS_MOST_BYTES;
-}
-
-static int measure_algorithm(struct measuring *measuring, enum algorithm algorithm)
-{
-    int error = 0;
+    enum algorithm algorithm = measuring->algorithm[index];
     size_t skipped = 0;
-    measuring->algorithm = algorithm;
-    if (measuring->first)
-        print_title(measuring);
-    for (size_t i = 0; i < measuring->measured.count && !error; i++) {
-        if (is_skipped(measuring, sizes_bytes[i]))
+    print_title(measuring, algorithm);
+    for (size_t size = 0; size < measuring->measured.count; size++) {
+        if (is_skipped(measuring, algorithm, measuring->measured.bytes[size]))
             skipped++;
         else
-            error = measure_size(measuring, i);
+            print_row(measuring, size, index);
     }
-    if (measuring->first && skipped > 0)
+    if (skipped > 0)
         fprintf(measuring->bench->out,
                 "left out above %zu MiB, where it sends whole vectors again and again; "
                 "--algorithm %s measures it\n",
                 WHOLE_VECTORS_MOST_BYTES >> 20, algorithm_name(algorithm));
-    return error;
 }
 
 /* alpha, beta and gamma of this machine; rank 0 alone learns and tells them. */
@@ -174,7 +210,9 @@ static int conclude(const struct measuring *measuring)
 {
     const struct bench *bench = measuring->bench;
     int world = comm_world(measuring->comm);
-    measured_print(&measuring->measured, bench->out);
+    struct choice builtin = choice_builtin(world);
+    struct choice choice = measured_choice(&measuring->measured, &builtin);
+    measured_print(&measuring->measured, &choice, bench->out);
     if (world > 1) {
         fprintf(bench->out, "fastest as predicted: ");
         costmodel_print_ranges(bench->out, &measuring->link, world);
@@ -182,7 +220,6 @@ static int conclude(const struct measuring *measuring)
     }
     if (!bench->tuning)
         return 0;
-    struct choice choice = measured_choice(&measuring->measured);
     struct tuning tuning = {.world = world, .transport = bench->transport};
     int error = tuning_write(&tuning, &choice, bench->tuning, measuring->fail);
     if (!error)
@@ -190,33 +227,40 @@ static int conclude(const struct measuring *measuring)
     return error;
 }
 
-static int measure_all(struct measuring *measuring)
+/* Which sizes, and which algorithms. */
+static void plan(struct measuring *measuring)
 {
-    int error = 0;
-    for (int algorithm = 0; algorithm < ALGORITHM_AUTO && !error; algorithm++) {
-        struct choice choice = choice_fixed((enum algorithm)algorithm);
-        comm_set_choice(measuring->comm, &choice);
-        error = measure_algorithm(measuring, (enum algorithm)algorithm);
+    const struct bench *bench = measuring->bench;
+    struct measured *measured = &measuring->measured;
+    for (; measured->count < MEASURED_SIZES_MOST; measured->count++) {
+        if (sizes_bytes[measured->count] > bench->most_bytes)
+            break;
+        measured->bytes[measured->count] = sizes_bytes[measured->count];
     }
-    return error;
+    measuring->algorithms = bench->all ? ALGORITHM_AUTO : 1;
+    measuring->algorithm[0] = bench->algorithm;
+    for (int i = 0; i < ALGORITHM_AUTO && bench->all; i++)
+        measuring->algorithm[i] = (enum algorithm)i;
 }
 
 int bench_allreduce(const struct bench *bench, struct comm *comm, struct fail *fail)
 {
     struct measuring measuring = {
         .bench = bench, .comm = comm, .fail = fail, .first = comm_rank(comm) == 0};
-    struct measured *measured = &measuring.measured;
-    for (; measured->count < MEASURED_SIZES_MOST; measured->count++) {
-        if (sizes_bytes[measured->count] > bench->most_bytes)
-            break;
-        measured->bytes[measured->count] = sizes_bytes[measured->count];
-    }
+    plan(&measuring);
+    bool grows = measuring.first && !bench->all; // the only table, a row as soon as it is measured
     int error = fit_model(&measuring);
-    if (!error)
-        error =
-            bench->all ? measure_all(&measuring) : measure_algorithm(&measuring, bench->algorithm);
+    if (!error && grows)
+        print_title(&measuring, bench->algorithm);
+    for (size_t size = 0; size < measuring.measured.count && !error; size++) {
+        error = measure_size(&measuring, size);
+        if (!error && grows)
+            print_row(&measuring, size, 0);
+    }
     if (error || !measuring.first)
         return error;
+    for (size_t index = 0; index < measuring.algorithms && bench->all; index++)
+        print_table(&measuring, index);
     if (comm_world(comm) > 1)
         print_model(&measuring);
     return bench->all ? conclude(&measuring) : 0;

@@ -3,6 +3,7 @@
  * says it should.
  *
  * For each size, calls begin together (a barrier before each), and the slowest rank's time counts.
+ * Several algorithms take turns, round by round; the tables are printed when all has been measured.
  * Algorithm bandwidth is bytes / time; bus bandwidth is that times 2 (R - 1) / R, the least that a
  * rank must send. Predicted are the medians, from a ping-pong's alpha and beta (pingpong.h) and the
  * model of costmodel.h; the error is (predicted - median) / median.

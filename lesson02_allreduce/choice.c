@@ -21,10 +21,20 @@ struct choice choice_builtin(int world)
     return (struct choice){.rows = {{64 << 10, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}};
 }
 
-enum algorithm choice_for(const struct choice *choice, size_t bytes)
+static const struct choice_row *row_for(const struct choice *choice, size_t bytes)
 {
     size_t row = 0;
     while (row + 1 < CHOICE_ROWS_MOST && (uint64_t)choice->rows[row].most_bytes < bytes)
         row++;
-    return (enum algorithm)choice->rows[row].algorithm;
+    return &choice->rows[row];
+}
+
+enum algorithm choice_for(const struct choice *choice, size_t bytes)
+{
+    return (enum algorithm)row_for(choice, bytes)->algorithm;
+}
+
+int64_t choice_border(const struct choice *choice, size_t bytes)
+{
+    return row_for(choice, bytes)->most_bytes;
 }

@@ -35,4 +35,7 @@ struct choice choice_builtin(int world);
 
 enum algorithm choice_for(const struct choice *choice, size_t bytes);
 
+/* Up to which size the row of this one holds. */
+int64_t choice_border(const struct choice *choice, size_t bytes);
+
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-static const double CLEARLY_FASTER = 0.95; // of the other's time, at most
+static const double CLEARLY_FASTER = 0.8; // of the other's time, at most
 
 enum algorithm measured_fastest(const struct measured *measured, size_t size)
 {
@@ -16,36 +16,55 @@ enum algorithm measured_fastest(const struct measured *measured, size_t size)
     return (enum algorithm)best;
 }
 
-/* Does the fastest at this size replace the one chosen so far? */
-static bool replaces(const double *seconds, enum algorithm fastest, enum algorithm chosen)
+static bool is_near_fastest(const struct measured *measured, size_t size, enum algorithm algorithm)
 {
-    return seconds[chosen] <= 0 || seconds[fastest] <= CLEARLY_FASTER * seconds[chosen];
+    const double *seconds = measured->seconds[size];
+    double least = seconds[measured_fastest(measured, size)];
+    return seconds[algorithm] > 0 && CLEARLY_FASTER * seconds[algorithm] <= least;
 }
 
-struct choice measured_choice(const struct measured *measured)
+static enum algorithm choose(const struct measured *measured, size_t size, enum algorithm builtin,
+                             enum algorithm before)
 {
-    struct choice choice = {.rows = {{INT64_MAX, measured_fastest(measured, 0)}}};
+    if (is_near_fastest(measured, size, builtin))
+        return builtin;
+    if (is_near_fastest(measured, size, before))
+        return before;
+    enum algorithm fastest = measured_fastest(measured, size);
+    int first = 0;
+    while (first < (int)fastest && !is_near_fastest(measured, size, (enum algorithm)first))
+        first++;
+    return (enum algorithm)first;
+}
+
+struct choice measured_choice(const struct measured *measured, const struct choice *builtin)
+{
+    enum algorithm standard = choice_for(builtin, measured->bytes[0]);
+    struct choice choice = {.rows = {{INT64_MAX, choose(measured, 0, standard, standard)}}};
     struct choice_row *row = choice.rows;
     for (size_t i = 1; i < measured->count; i++) {
-        enum algorithm fastest = measured_fastest(measured, i);
-        if (!replaces(measured->seconds[i], fastest, (enum algorithm)row->algorithm))
+        size_t before = measured->bytes[i - 1], bytes = measured->bytes[i];
+        enum algorithm chosen =
+            choose(measured, i, choice_for(builtin, bytes), (enum algorithm)row->algorithm);
+        if ((int64_t)chosen == row->algorithm)
             continue;
-        row->most_bytes =
-            (int64_t)sqrt((double)measured->bytes[i - 1] * (double)measured->bytes[i]);
-        *++row = (struct choice_row){INT64_MAX, fastest};
+        bool both_builtin = row->algorithm == (int64_t)choice_for(builtin, before) &&
+                            chosen == choice_for(builtin, bytes);
+        row->most_bytes = both_builtin ? choice_border(builtin, before)
+                                       : (int64_t)sqrt((double)before * (double)bytes);
+        *++row = (struct choice_row){INT64_MAX, chosen};
     }
     return choice;
 }
 
-void measured_print(const struct measured *measured, FILE *out)
+void measured_print(const struct measured *measured, const struct choice *choice, FILE *out)
 {
-    struct choice choice = measured_choice(measured);
-    const struct choice_row *row = choice.rows;
+    const struct choice_row *row = choice->rows;
     fprintf(out, "fastest as measured:");
     for (size_t i = 0; i < measured->count; i++)
         fprintf(out, "%s %zu bytes %s", i ? "," : "", measured->bytes[i],
                 algorithm_name(measured_fastest(measured, i)));
-    fprintf(out, "\nso the choice, with changes only for 5 %% or more:");
+    fprintf(out, "\nso the choice, which leaves the built-in one only for 20 %% or more:");
     for (; row->most_bytes != INT64_MAX; row++)
         fprintf(out, " up to %lld bytes %s,", (long long)row->most_bytes,
                 algorithm_name((enum algorithm)row->algorithm));

@@ -38,32 +38,57 @@ START_TEST(a_ping_pong_takes_time_at_every_size)
 }
 END_TEST
 
-/* Seconds of ring and direct; root at the first size only, where it is fastest if it is there. */
+/* Times of ring, root, tree and direct at 4, 16 and 64 bytes; 0: not measured. */
 static const struct {
-    double root, ring[3], direct[3];
-    struct choice expected; // for 4, 16 and 64 bytes
+    double ring[3], root[3], tree[3], direct[3];
+    struct choice expected;
 } chosen[] = {
-    {0, {1, 1, 1}, {2, 2, 2}, {{{INT64_MAX, ALGORITHM_RING}}}},
-    {0, {100, 100, 100}, {99, 101, 99}, {{{INT64_MAX, ALGORITHM_DIRECT}}}},
-    {0, {100, 96, 96}, {99, 100, 100}, {{{INT64_MAX, ALGORITHM_DIRECT}}}},
-    {0, {100, 95, 96}, {99, 100, 96}, {{{8, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}}},
-    {0,
-     {2, 1, 2},
-     {1, 2, 1},
-     {{{8, ALGORITHM_DIRECT}, {32, ALGORITHM_RING}, {INT64_MAX, ALGORITHM_DIRECT}}}},
-    {1, {2, 100, 1}, {3, 99, 1}, {{{8, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_DIRECT}}}},
+    /* nothing is clearly faster than the built-in choice, which keeps its border */
+    {.ring = {10, 10, 12},
+     .direct = {12, 12, 10},
+     .expected = {{{20, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}}},
+    /* one is, everywhere */
+    {.ring = {10, 10, 10}, .direct = {13, 13, 13}, .expected = {{{INT64_MAX, ALGORITHM_RING}}}},
+    {.ring = {13, 13, 13}, .direct = {10, 10, 10}, .expected = {{{INT64_MAX, ALGORITHM_DIRECT}}}},
+    /* at the first size only */
+    {.ring = {20, 20, 20},
+     .root = {10, 0, 0},
+     .direct = {20, 20, 20},
+     .expected = {{{8, ALGORITHM_ROOT}, {20, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}}},
+    /* that of the size before stays while it is near the fastest, and not longer */
+    {.ring = {14, 10, 10},
+     .root = {10, 12, 13},
+     .direct = {30, 30, 30},
+     .expected = {{{32, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_RING}}}},
+    {.ring = {14, 10, 10},
+     .root = {10, 13, 13},
+     .direct = {30, 30, 30},
+     .expected = {{{8, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_RING}}}},
+    /* the built-in one is taken again where it is near, though another stood and is faster */
+    {.ring = {30, 30, 12},
+     .root = {10, 10, 10},
+     .direct = {30, 30, 30},
+     .expected = {{{32, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_RING}}}},
+    /* of two alike the first, whichever was faster today */
+    {.ring = {30, 30, 30},
+     .root = {11, 10, 11},
+     .tree = {10, 11, 10},
+     .direct = {30, 30, 30},
+     .expected = {{{INT64_MAX, ALGORITHM_ROOT}}}},
 };
 enum { CHOSEN = sizeof chosen / sizeof *chosen };
 
-START_TEST(a_choice_changes_only_where_another_is_clearly_faster)
+START_TEST(the_built_in_choice_is_left_only_where_another_is_clearly_faster)
 {
+    const struct choice builtin = {{{20, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}};
     struct measured measured = {.count = 3, .bytes = {4, 16, 64}};
-    measured.seconds[0][ALGORITHM_ROOT] = chosen[_i].root;
     for (size_t size = 0; size < 3; size++) {
         measured.seconds[size][ALGORITHM_RING] = chosen[_i].ring[size];
+        measured.seconds[size][ALGORITHM_ROOT] = chosen[_i].root[size];
+        measured.seconds[size][ALGORITHM_TREE] = chosen[_i].tree[size];
         measured.seconds[size][ALGORITHM_DIRECT] = chosen[_i].direct[size];
     }
-    struct choice choice = measured_choice(&measured);
+    struct choice choice = measured_choice(&measured, &builtin);
     for (size_t row = 0; row < 3; row++) {
         ck_assert_int_eq(choice.rows[row].most_bytes, chosen[_i].expected.rows[row].most_bytes);
         ck_assert_int_eq(choice.rows[row].algorithm, chosen[_i].expected.rows[row].algorithm);
@@ -327,7 +352,8 @@ Suite *bench_suite(void)
     TCase *tcase = tcase_create("bench");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_ping_pong_takes_time_at_every_size, 2, 4);
-    tcase_add_loop_test(tcase, a_choice_changes_only_where_another_is_clearly_faster, 0, CHOSEN);
+    tcase_add_loop_test(tcase, the_built_in_choice_is_left_only_where_another_is_clearly_faster, 0,
+                        CHOSEN);
     tcase_add_test(tcase, the_built_in_choices_are_whole);
     tcase_add_test(tcase, a_tuning_file_is_read_as_it_was_written);
     tcase_add_loop_test(tcase, a_tuning_file_that_is_not_right_is_refused_by_name, 0, REFUSED);

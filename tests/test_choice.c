@@ -14,6 +14,9 @@ START_TEST(a_row_holds_up_to_and_with_its_border)
     ck_assert_int_eq(choice_for(&choice, 0), ALGORITHM_TREE);
     ck_assert_int_eq(choice_for(&choice, 4), ALGORITHM_TREE);
     ck_assert_int_eq(choice_for(&choice, 5), ALGORITHM_DIRECT);
+    ck_assert_int_eq(choice_border(&choice, 4), 4);
+    ck_assert_int_eq(choice_border(&choice, 5), 1024);
+    ck_assert_int_eq(choice_border(&choice, INT64_MAX), INT64_MAX);
     ck_assert_int_eq(choice_for(&choice, 1024), ALGORITHM_DIRECT);
     ck_assert_int_eq(choice_for(&choice, 1025), ALGORITHM_HALVING);
     ck_assert_int_eq(choice_for(&choice, (size_t)1 << 33), ALGORITHM_HALVING);
