@@ -2,7 +2,8 @@
  * direct: every part straight to the rank that adds it up. See the header.
  *
  * Long vectors move in segments, so that what waits for its turn to be folded fits in the links'
- * staging buffers and stays in the cache.
+ * staging buffers. An all-reduce gathers each segment as soon as it is folded, while it is still in
+ * the cache: a long vector then passes the memory bus fewer times than by two whole halves.
  */
 #include "lesson02_allreduce/direct.h"
 #include "lesson02_allreduce/collective.h"
@@ -13,14 +14,19 @@
 
 enum { SEGMENT_BYTES = 128 * 1024 };
 
+/* Elements `from` on of the chunk that is at home at `rank`, one segment at most. */
+static struct slice part_of(const struct collective *all, int rank, size_t from)
+{
+    return collective_part(collective_chunk(all, rank), from, SEGMENT_BYTES / all->size_bytes);
+}
+
 /* Sends to each other rank `part` of the vector, or, if there is none, that rank's own chunk of it:
  * its elements from `from` on. The next rank first, so that not all send to rank 0 at once. */
 static void send_to_all(const struct collective *all, const struct slice *part, size_t from)
 {
-    size_t most = SEGMENT_BYTES / all->size_bytes;
     for (int hop = 1; hop < all->world; hop++) {
         int to = (all->rank + hop) % all->world;
-        struct slice sent = part ? *part : collective_part(collective_chunk(all, to), from, most);
+        struct slice sent = part ? *part : part_of(all, to, from);
         comm_send(all->comm, to, collective_at(all, sent.begin), sent.count);
     }
 }
@@ -46,31 +52,41 @@ static int fold_all(const struct collective *all, struct slice part)
     return error;
 }
 
-static int reduce_scatter_steps(const struct collective *all)
+/* Segment `from` of every chunk goes home and is folded there. */
+static int scatter_segment(const struct collective *all, size_t from)
 {
-    size_t most = SEGMENT_BYTES / all->size_bytes, longest = collective_chunk(all, 0).count;
-    int error = 0;
-    for (size_t from = 0; from < longest && !error; from += most) {
-        send_to_all(all, NULL, from);
-        error = fold_all(all, collective_part(collective_chunk(all, all->rank), from, most));
-    }
-    return error;
+    send_to_all(all, NULL, from);
+    return fold_all(all, part_of(all, all->rank, from));
 }
 
-static int all_gather_steps(const struct collective *all)
+/* And back to everybody. */
+static int gather_segment(const struct collective *all, size_t from)
+{
+    struct slice own = part_of(all, all->rank, from);
+    send_to_all(all, &own, 0);
+    for (int hop = 1; hop < all->world; hop++) {
+        int rank = (all->rank + all->world - hop) % all->world;
+        struct slice part = part_of(all, rank, from);
+        comm_receive(all->comm, rank, collective_at(all, part.begin), part.count, COMM_STORE);
+    }
+    return comm_wait(all->comm);
+}
+
+typedef int segment_step(const struct collective *all, size_t from);
+
+/* A segment is gathered while it is still in the cache. */
+static int both_steps(const struct collective *all, size_t from)
+{
+    int error = scatter_segment(all, from);
+    return error ? error : gather_segment(all, from);
+}
+
+static int each_segment(const struct collective *all, segment_step *step)
 {
     size_t most = SEGMENT_BYTES / all->size_bytes, longest = collective_chunk(all, 0).count;
     int error = 0;
-    for (size_t from = 0; from < longest && !error; from += most) {
-        struct slice own = collective_part(collective_chunk(all, all->rank), from, most);
-        send_to_all(all, &own, 0);
-        for (int hop = 1; hop < all->world; hop++) {
-            int rank = (all->rank + all->world - hop) % all->world;
-            struct slice part = collective_part(collective_chunk(all, rank), from, most);
-            comm_receive(all->comm, rank, collective_at(all, part.begin), part.count, COMM_STORE);
-        }
-        error = comm_wait(all->comm);
-    }
+    for (size_t from = 0; from < longest && !error; from += most)
+        error = step(all, from);
     return error;
 }
 
@@ -91,9 +107,7 @@ int direct_allreduce(struct comm *comm, const void *in, void *out, size_t count,
     if (!error && count > 0 && is_short) {
         error = one_step(&all);
     } else if (!error && count > 0) {
-        error = reduce_scatter_steps(&all);
-        if (!error)
-            error = all_gather_steps(&all);
+        error = each_segment(&all, both_steps);
     }
     return collective_end(&all, error);
 }
@@ -105,7 +119,7 @@ int direct_reduce_scatter(struct comm *comm, void *data, size_t count, enum comm
     struct collective all;
     int error = collective_begin(&all, comm, &call, data);
     if (!error)
-        error = reduce_scatter_steps(&all);
+        error = each_segment(&all, scatter_segment);
     return collective_end(&all, error);
 }
 
@@ -115,6 +129,6 @@ int direct_all_gather(struct comm *comm, void *data, size_t count, enum comm_typ
     struct collective all;
     int error = collective_begin(&all, comm, &call, data);
     if (!error)
-        error = all_gather_steps(&all);
+        error = each_segment(&all, gather_segment);
     return collective_end(&all, error);
 }
