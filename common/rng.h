@@ -13,7 +13,15 @@
 
 /* What a stream is drawn for. Streams never meet: drawing more of one changes no other.
  * `sub` below tells streams of one kind apart (the epoch, the layer). */
-enum rng_stream { RNG_WEIGHTS, RNG_SHUFFLE, RNG_SYNTHETIC, RNG_SLOPE, RNG_BENCH, RNG_TEST };
+enum rng_stream {
+    RNG_WEIGHTS,
+    RNG_SHUFFLE,
+    RNG_SYNTHETIC,
+    RNG_SLOPE,
+    RNG_BENCH,
+    RNG_TEST,
+    RNG_LINK
+};
 
 struct rng {
     uint64_t seed;

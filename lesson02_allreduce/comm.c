@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,16 +82,35 @@ static int open_links(struct comm *comm, const int *fds)
         peer->link.on_bytes = on_bytes;
         if (rank == comm->rank)
             continue;
-        int error = link_open(&peer->link, &comm->loop, fds[rank], STAGING_BYTES);
+        int error = comm->slow ? slow_link(comm->slow, rank, &peer->link) : 0;
+        first = first ? first : error;
+        error = link_open(&peer->link, &comm->loop, fds[rank], STAGING_BYTES);
         first = first ? first : error;
     }
     return first;
 }
 
-static int open_mesh(struct comm *comm, const int *fds)
+/* A long way is not silence: no algorithm has more than 2 (R - 1) messages that wait for each other.
+ * Pacing is for caches, which a slowed link does not wear out. */
+static int open_slow(struct comm *comm, const struct comm_config *config)
+{
+    const struct linkspec *spec = &config->link;
+    comm->due_seconds = INFINITY;
+    if (spec->bytes_per_second == 0)
+        return 0;
+    comm->slow = slow_open(spec, comm->rank, comm->world, config->seed);
+    comm->lag_seconds = spec->latency_seconds + spec->jitter_seconds;
+    comm->timeout_seconds += 2 * (comm->world - 1) * comm->lag_seconds;
+    comm->head_start_bytes = SIZE_MAX / 2;
+    return comm->slow ? 0 : -ENOMEM;
+}
+
+static int open_mesh(struct comm *comm, const struct comm_config *config, const int *fds)
 {
     ignore_sigpipe();
     int error = open_loop(comm);
+    if (!error)
+        error = open_slow(comm, config);
     if (!error)
         return open_links(comm, fds);
     for (int rank = 0; rank < comm->world; rank++)
@@ -119,7 +139,7 @@ int comm_adopt(struct comm **result, const struct environment *environment,
     comm->head_start_bytes = head_start_of(environment);
     comm->log = config->log;
     comm->choice = choice_fixed(ALGORITHM_RING);
-    int error = comm->world > 1 ? open_mesh(comm, fds) : 0;
+    int error = comm->world > 1 ? open_mesh(comm, config, fds) : 0;
     if (error) {
         comm_shut(comm);
         free(comm);
@@ -158,7 +178,9 @@ void comm_shut(struct comm *comm)
     }
     for (int rank = 0; comm->peers && rank < comm->world; rank++)
         link_release(&comm->peers[rank].link);
+    slow_close(comm->slow);
     free(comm->peers);
+    comm->slow = NULL;
     comm->peers = NULL;
 }
 

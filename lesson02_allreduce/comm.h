@@ -20,6 +20,7 @@
 
 #include "common/environment.h"
 #include "common/fail.h"
+#include "common/linkspec.h"
 #include "lesson02_allreduce/algorithm.h"
 #include "lesson02_allreduce/choice.h"
 
@@ -55,6 +56,8 @@ struct comm_config {
     uint64_t fingerprint;   // of the run's configuration: must agree
     FILE *log;              // where it says whom it waits for and whom it dropped; or NULL
     enum comm_transport transport;
+    struct linkspec link;    // how slow links are to be; zeroed: as fast as they are
+    uint64_t seed;           // of the links' jitter
     int socket_buffer_bytes; // 0: the system's own; tests shrink it
 };
 

@@ -16,6 +16,7 @@
 
 #include "lesson02_allreduce/comm.h"
 #include "lesson02_allreduce/link.h"
+#include "lesson02_allreduce/slow.h"
 
 #include <stdbool.h>
 
@@ -69,6 +70,9 @@ struct comm {
     int rank, world;
     double timeout_seconds;
     size_t head_start_bytes; // how far a paced frame may run ahead of what comes in
+    struct slow *slow;       // the port of slowed links; NULL: they are as fast as they are
+    double due_seconds;      // when bytes of slowed links may be seen next, or INFINITY
+    double lag_seconds;      // what a byte of theirs takes at most, once it has left
     FILE *log;
     struct choice choice;
     struct fail fail; // the first error

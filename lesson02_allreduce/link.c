@@ -1,5 +1,6 @@
 /* link: bytes over one connected stream socket. See the header. */
 #include "lesson02_allreduce/link.h"
+#include "lesson02_allreduce/slow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,42 @@ static void make_room(struct link *link)
     }
 }
 
+/* Where the next bytes go, and how many of them; not uv_buf_init: its length is 32 bits wide. */
+static uv_buf_t next_room(struct link *link)
+{
+    if (link->divert_bytes > 0)
+        return (uv_buf_t){.base = (char *)link->divert, .len = link->divert_bytes};
+    make_room(link);
+    return (uv_buf_t){.base = (char *)link->staging + link->end,
+                      .len = link->capacity_bytes - link->end};
+}
+
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     (void)suggested;
     struct link *link = handle->data;
+    if (link->line)
+        buffer->base = (char *)slow_room(link->line, &buffer->len);
+    else
+        *buffer = next_room(link);
+}
+
+/* So many bytes are where next_room said. */
+static void take(struct link *link, size_t bytes)
+{
     if (link->divert_bytes > 0) {
-        buffer->base = (char *)link->divert; // not uv_buf_init: its length is 32 bits wide
-        buffer->len = link->divert_bytes;
-        return;
+        link->divert += bytes;
+        link->divert_bytes -= bytes;
+    } else {
+        link->end += bytes;
     }
-    make_room(link);
-    buffer->base = (char *)link->staging + link->end;
-    buffer->len = link->capacity_bytes - link->end;
+    link->on_bytes(link);
+}
+
+void link_show_end(struct link *link, int error)
+{
+    link->error = error;
+    link->on_bytes(link);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer);
@@ -56,19 +81,14 @@ static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
         link->paused = true;
         return;
     }
-    if (result < 0) {
-        link->error = (int)result;
-        link->on_bytes(link);
-        return;
-    }
-    link->received_bytes += (uint64_t)result;
-    if (link->divert_bytes > 0) {
-        link->divert += result;
-        link->divert_bytes -= (size_t)result;
-    } else {
-        link->end += (size_t)result;
-    }
-    link->on_bytes(link);
+    if (result > 0)
+        link->received_bytes += (uint64_t)result;
+    if (link->line)
+        slow_read(link->line, result);
+    else if (result < 0)
+        link_show_end(link, (int)result);
+    else
+        take(link, (size_t)result);
 }
 
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
@@ -106,14 +126,39 @@ size_t link_staged(const struct link *link, const uint8_t **bytes)
     return link->end - link->begin;
 }
 
+/* There is room again. */
+static void resume(struct link *link)
+{
+    if (!link->paused)
+        return;
+    link->paused = false;
+    int error = uv_read_start(&link->stream.uv, on_alloc, on_read);
+    if (error)
+        link->error = error;
+}
+
 void link_consume(struct link *link, size_t bytes)
 {
     link->begin += bytes;
-    if (link->paused) {
-        link->paused = false;
-        int error = uv_read_start(&link->stream.uv, on_alloc, on_read);
-        if (error)
-            link->error = error;
+    resume(link);
+}
+
+size_t link_room(struct link *link)
+{
+    make_room(link);
+    return link->divert_bytes + link->capacity_bytes - link->end;
+}
+
+void link_show(struct link *link, const uint8_t *bytes, size_t size_bytes)
+{
+    resume(link); // the line has room for more
+    while (size_bytes > 0) {
+        uv_buf_t room = next_room(link);
+        size_t part = size_bytes < room.len ? size_bytes : room.len;
+        memcpy(room.base, bytes, part);
+        bytes += part;
+        size_bytes -= part;
+        take(link, part);
     }
 }
 
@@ -123,17 +168,24 @@ void link_divert(struct link *link, void *memory, size_t bytes)
     link->divert_bytes = bytes;
 }
 
+static void record(struct link *link, struct parcel *parcel, int error)
+{
+    parcel->error = error;
+    if (error && link->line)
+        slow_hasten(link->line);
+}
+
 static void on_written(uv_write_t *request, int status)
 {
     struct parcel *parcel = request->data;
     parcel->busy = false;
-    parcel->error = status;
+    record(request->handle->data, parcel, status);
 }
 
-/* Drops the first `bytes` bytes of two buffers. */
-static void advance(uv_buf_t buffers[2], size_t bytes)
+/* Drops the first `bytes` bytes of some buffers. */
+static void advance(uv_buf_t *buffers, unsigned count, size_t bytes)
 {
-    for (int i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < count; i++) {
         size_t part = bytes < buffers[i].len ? bytes : buffers[i].len;
         buffers[i].base += part;
         buffers[i].len -= part;
@@ -142,19 +194,34 @@ static void advance(uv_buf_t buffers[2], size_t bytes)
 }
 
 /* What the socket takes goes out here and now, without a visit to the loop. */
-static void write_two(struct link *link, struct parcel *parcel, uv_buf_t buffers[2])
+static void write_buffers(struct link *link, struct parcel *parcel, uv_buf_t *buffers,
+                          unsigned count)
 {
-    size_t total_bytes = buffers[0].len + buffers[1].len;
-    unsigned count = buffers[1].len > 0 ? 2 : 1;
+    size_t total_bytes = 0;
+    for (unsigned i = 0; i < count; i++)
+        total_bytes += buffers[i].len;
     int taken = uv_try_write(&link->stream.uv, buffers, count);
-    parcel->error = taken < 0 && taken != UV_EAGAIN ? taken : 0;
-    if (parcel->error || (taken > 0 && (size_t)taken == total_bytes))
+    int error = taken < 0 && taken != UV_EAGAIN ? taken : 0;
+    if (!error && (taken < 0 || (size_t)taken < total_bytes)) {
+        advance(buffers, count, taken < 0 ? 0 : (size_t)taken);
+        parcel->request.data = parcel;
+        error = uv_write(&parcel->request, &link->stream.uv, buffers, count, on_written);
+        parcel->busy = error == 0;
+    }
+    record(link, parcel, error);
+}
+
+/* buffers[0] is for the stamp of a slowed link; the last may be empty. */
+static void write_three(struct link *link, struct parcel *parcel, uv_buf_t buffers[3])
+{
+    unsigned count = buffers[2].len > 0 ? 2 : 1;
+    if (!link->line) {
+        write_buffers(link, parcel, buffers + 1, count);
         return;
-    if (taken > 0)
-        advance(buffers, (size_t)taken);
-    parcel->request.data = parcel;
-    parcel->error = uv_write(&parcel->request, &link->stream.uv, buffers, count, on_written);
-    parcel->busy = parcel->error == 0;
+    }
+    slow_stamp(link->line, parcel->stamp, buffers[1].len + buffers[2].len);
+    buffers[0] = (uv_buf_t){.base = (char *)parcel->stamp, .len = LINK_STAMP_BYTES};
+    write_buffers(link, parcel, buffers, count + 1);
 }
 
 void link_send(struct link *link, struct parcel *parcel, const struct wire_frame *frame,
@@ -167,13 +234,14 @@ void link_begin(struct link *link, struct parcel *parcel, const struct wire_fram
                 const void *payload, size_t now_bytes)
 {
     wire_put_frame(parcel->header, frame);
-    uv_buf_t buffers[2] = {{.base = (char *)parcel->header, .len = WIRE_FRAME_BYTES},
+    uv_buf_t buffers[3] = {{0},
+                           {.base = (char *)parcel->header, .len = WIRE_FRAME_BYTES},
                            {.base = (char *)payload, .len = now_bytes}};
-    write_two(link, parcel, buffers);
+    write_three(link, parcel, buffers);
 }
 
 void link_send_more(struct link *link, struct parcel *parcel, const void *bytes, size_t size_bytes)
 {
-    uv_buf_t buffers[2] = {{.base = (char *)bytes, .len = size_bytes}, {0}};
-    write_two(link, parcel, buffers);
+    uv_buf_t buffers[3] = {{0}, {.base = (char *)bytes, .len = size_bytes}, {0}};
+    write_three(link, parcel, buffers);
 }

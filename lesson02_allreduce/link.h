@@ -9,6 +9,8 @@
  * the kernel's buffers and not our memory. Staged bytes stay from one transfer to the next: the
  * sender may already have begun its next frame. A stream knows no messages: a read may end
  * anywhere.
+ *
+ * A slowed link (slow.h) reads into its line instead, which shows the link what is due.
  */
 #ifndef LESSON02_LINK_H
 #define LESSON02_LINK_H
@@ -21,17 +23,23 @@
 #include <stdint.h>
 #include <uv.h>
 
+enum { LINK_STAMP_BYTES = 16 }; // before all that a slowed link writes in one go
+
 /* One message under way. Its memory, and the payload's, stay put until `busy` is false. */
 struct parcel {
     uv_write_t request;
+    uint8_t stamp[LINK_STAMP_BYTES];
     uint8_t header[WIRE_FRAME_BYTES];
     bool busy;
     int error; // 0, or why it could not be sent
 };
 
+struct slow_line;
+
 struct link {
     union stream stream;
     bool open;
+    struct slow_line *line; // NULL: the link is not slowed
 
     uint8_t *staging;
     size_t capacity_bytes, begin, end;
@@ -45,9 +53,9 @@ struct link {
     void *owner;
 };
 
-/* The link is zeroed. Takes over a connected socket, also when it fails, and starts reading into a staging buffer of at
- * least 4096 bytes. The caller has set on_bytes and owner. 0, or a negative error; link_close is
- * due either way. */
+/* The link is zeroed; the caller has set on_bytes and owner, and line if it is slowed. Takes over a
+ * connected socket, also when it fails, and starts reading into a staging buffer of at least 4096
+ * bytes. 0, or a negative error; link_close is due either way. */
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes);
 
 /* Closes; the loop must run once more before the link's memory goes. Accepts a zeroed link. */
@@ -74,5 +82,11 @@ void link_begin(struct link *link, struct parcel *parcel, const struct wire_fram
 
 /* Sends more bytes, of a payload that was begun. Only while the parcel is not busy. */
 void link_send_more(struct link *link, struct parcel *parcel, const void *bytes, size_t size_bytes);
+
+/* For the line of a slowed link: how much may be shown; shows bytes, or the end, as if they had been
+ * read just now. */
+size_t link_room(struct link *link);
+void link_show(struct link *link, const uint8_t *bytes, size_t size_bytes);
+void link_show_end(struct link *link, int error);
 
 #endif

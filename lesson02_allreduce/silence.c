@@ -45,7 +45,8 @@ double silence_deadline(const struct comm *comm)
     if (!silence->logged)
         return silence->since + comm->timeout_seconds / 2;
     bool patient = waits_itself(awaited(comm));
-    return silence->since + comm->timeout_seconds + (patient ? PATIENCE_SECONDS : 0);
+    double patience = patient ? PATIENCE_SECONDS + comm->lag_seconds : 0;
+    return silence->since + comm->timeout_seconds + patience;
 }
 
 /* All peers learn that this rank is not the one to blame; but for those whose frame is half sent. */

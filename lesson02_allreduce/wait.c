@@ -17,13 +17,27 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
+#include <time.h>
 
 enum { LOOKS_MOST = 100 };
 static const double LOOKING_SECONDS = 0.002; // on a busy machine, a hundred looks may take a second
 
-static void look(struct comm *comm)
+/* Sleeps before slowed bytes are due: in the loop; of the system; and not at all any more, for to wake
+ * up takes some time as well. */
+static const double LOOP_SLEEPS_SECONDS = 0.0025, LOOP_EARLY_SECONDS = 0.0015;
+static const double NAP_SECONDS = 0.00025, NAP_EARLY_SECONDS = 0.00008;
+
+/* Reads what has come, and sees of it what is due. */
+static void turn(struct comm *comm)
 {
     uv_run(&comm->loop, UV_RUN_NOWAIT);
+    if (comm->slow)
+        comm->due_seconds = slow_show(comm->slow);
+}
+
+static void look(struct comm *comm)
+{
+    turn(comm);
     for (int rank = 0; rank < comm->world; rank++)
         outgoing_advance(&comm->peers[rank]);
 }
@@ -54,13 +68,42 @@ static size_t queued_bytes(const struct comm *comm)
     return bytes;
 }
 
+/* Sleeps until something happens on a link, or so many seconds have passed. */
+static void sleep_in_loop(struct comm *comm, double seconds)
+{
+    arm(comm, fmax(seconds, 0));
+    uv_run(&comm->loop, UV_RUN_ONCE);
+    uv_timer_stop(&comm->timer);
+}
+
+static void nap(double seconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * seconds)}, NULL);
+}
+
+/* Sleeps until bytes of a slowed link are due, or a little less. The loop counts milliseconds and
+ * sees links meanwhile; the system's sleep is exact and sees none, so it is kept short. */
+static void sleep_until_due(struct comm *comm)
+{
+    double seconds = comm->due_seconds - clock_seconds();
+    if (seconds > LOOP_SLEEPS_SECONDS)
+        sleep_in_loop(comm, seconds - LOOP_EARLY_SECONDS);
+    else if (seconds > NAP_EARLY_SECONDS)
+        nap(fmin(seconds - NAP_EARLY_SECONDS, NAP_SECONDS));
+    else
+        sched_yield();
+    comm->time_is_up = false;
+}
+
 /* Sleeps until something happens on a link, or it is time to do something about the silence. */
 static void block(struct comm *comm)
 {
     uint64_t moved = comm->moved_bytes;
-    arm(comm, fmax(silence_deadline(comm) - clock_seconds(), 0));
-    uv_run(&comm->loop, UV_RUN_ONCE);
-    uv_timer_stop(&comm->timer);
+    double deadline = silence_deadline(comm);
+    if (comm->due_seconds < deadline)
+        sleep_until_due(comm);
+    else
+        sleep_in_loop(comm, deadline - clock_seconds());
     look(comm); // after a long sleep: this very process may have been stopped, and all be there
     size_t queued = queued_bytes(comm);
     bool moves = comm->moved_bytes != moved || queued != comm->silence.queued_bytes;
@@ -121,7 +164,7 @@ static void judge(struct comm *comm)
 {
     search_news(comm);
     comm->trouble = false;
-    uv_run(&comm->loop, UV_RUN_NOWAIT);
+    turn(comm);
     for (int rank = 0; rank < comm->world && !comm->fail.code; rank++) {
         struct peer *peer = &comm->peers[rank];
         bool broken = is_broken(peer);
@@ -137,7 +180,8 @@ static void look_or_block(struct comm *comm)
     double now = clock_seconds();
     if (silence->since == 0)
         silence->since = now;
-    if (silence->looks == LOOKS_MOST || now > silence->since + LOOKING_SECONDS) {
+    int looks_most = comm->slow ? 1 : LOOKS_MOST; // slowed bytes are never a few microseconds off
+    if (silence->looks == looks_most || now > silence->since + LOOKING_SECONDS) {
         block(comm);
         return;
     }

@@ -84,6 +84,7 @@ static void live(const struct run *run, int rank)
     self.config.timeout_seconds = plan->timeout_seconds > 0 ? plan->timeout_seconds : 20;
     self.config.socket_buffer_bytes = plan->socket_buffer_bytes;
     self.config.transport = plan->transport;
+    self.config.link = plan->link;
     self.config.log = fmemopen(report->log, sizeof report->log, "w");
     int code = run_body(&self, plan);
     snprintf(report->text, sizeof report->text, "%s", self.fail.text);

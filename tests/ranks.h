@@ -42,7 +42,8 @@ struct ranks_plan {
     int stops;               // so many ranks stop for good: killed once they alone are left
     int socket_buffer_bytes; // 0: the system's
     enum comm_transport transport;
-    bool unopened; // the body opens the communicator itself, or does without
+    struct linkspec link; // zeroed: not slowed
+    bool unopened;        // the body opens the communicator itself, or does without
 };
 
 struct ranks_result {

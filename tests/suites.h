@@ -50,6 +50,8 @@ Suite *narrow_suite(void);
 Suite *ring_suite(void);
 Suite *bench_suite(void);
 Suite *allreduce_suite(void);
+Suite *slow_suite(void);
+Suite *slowed_suite(void);
 Suite *soak_suite(void);
 Suite *peers_suite(void);
 Suite *bucket_suite(void);
@@ -118,6 +120,8 @@ static const struct suite_entry suites[] = {
     {"ring", ring_suite},
     {"bench", bench_suite},
     {"allreduce", allreduce_suite},
+    {"slow", slow_suite},
+    {"slowed", slowed_suite},
     {"soak", soak_suite},
     {"peers", peers_suite},
     {"bucket", bucket_suite},

@@ -1,0 +1,259 @@
+/*
+ * Slowed links: as slow as was asked, never faster, and the same bits.
+ *
+ * "Never faster" is held in every try, on any machine. "No slower, within 10 %" is held for the best
+ * of several tries, for a machine may have other work; a sanitized program is let off lightly.
+ */
+#include "common/clock.h"
+#include "lesson02_allreduce/allreduce.h"
+#include "lesson02_allreduce/barrier.h"
+#include "lesson02_allreduce/collective.h"
+#include "lesson02_allreduce/costmodel.h"
+#include "lesson02_allreduce/gather.h"
+#include "lesson02_allreduce/ring.h"
+#include "tests/ranks.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TRIES = 8, PING_PONGS = 10 };
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static const double WITHIN = 3;
+#else
+static const double WITHIN = 1.1;
+#endif
+
+/* --- what is timed: begun by all ranks together, seconds from the first start to the last end ---- */
+
+struct timed {
+    int (*run)(struct ranks_self *self, float *data, const struct timed *timed);
+    enum algorithm algorithm;
+    size_t count; // floats
+    double least; // seconds it must take
+    double most;  // and may take, on a machine that is not busy
+};
+
+static int run_allreduce(struct ranks_self *self, float *data, const struct timed *timed)
+{
+    struct choice choice = choice_fixed(timed->algorithm);
+    comm_set_choice(self->comm, &choice);
+    return allreduce(self->comm, data, data, timed->count, COMM_F32, COMM_SUM);
+}
+
+/* From rank 0 to rank 1, as one message. */
+static int run_one_way(struct ranks_self *self, float *data, const struct timed *timed)
+{
+    struct comm_call call = {COMM_BROADCAST, ALGORITHM_DIRECT, COMM_F32, COMM_SUM, timed->count};
+    struct collective all;
+    int error = collective_begin(&all, self->comm, &call, data);
+    if (!error && self->rank == 0)
+        comm_send(self->comm, 1, data, timed->count);
+    else if (!error)
+        comm_receive(self->comm, 0, data, timed->count, COMM_STORE);
+    return collective_end(&all, error ? error : comm_wait(self->comm));
+}
+
+/* There and back, several times. */
+static int run_ping_pong(struct ranks_self *self, float *data, const struct timed *timed)
+{
+    struct comm_call call = {COMM_BROADCAST, ALGORITHM_DIRECT, COMM_F32, COMM_SUM, timed->count};
+    struct collective all;
+    int error = collective_begin(&all, self->comm, &call, data);
+    for (int i = 0; i < 2 * PING_PONGS && !error; i++) {
+        if (i % 2 == self->rank)
+            comm_send(self->comm, 1 - self->rank, data, timed->count);
+        else
+            comm_receive(self->comm, 1 - self->rank, data, timed->count, COMM_STORE);
+        error = comm_wait(self->comm);
+    }
+    return collective_end(&all, error);
+}
+
+/* The first start to the last end; and the last start to the last end. */
+static int time_once(struct ranks_self *self, float *data, double *longest, double *shortest)
+{
+    const struct timed *timed = self->context;
+    double mine[2], all[RANKS_MOST][2];
+    int error = barrier(self->comm);
+    mine[0] = clock_seconds();
+    if (!error)
+        error = timed->run(self, data, timed);
+    mine[1] = clock_seconds();
+    if (!error)
+        error = gather_numbers(self->comm, mine, 2, all[0], &self->fail);
+    double first = INFINITY, last = 0, end = 0;
+    for (int rank = 0; rank < self->world && !error; rank++) {
+        first = fmin(first, all[rank][0]);
+        last = fmax(last, all[rank][0]);
+        end = fmax(end, all[rank][1]);
+    }
+    *longest = end - first;
+    *shortest = end - last;
+    return error;
+}
+
+static int timed_body(struct ranks_self *self)
+{
+    const struct timed *timed = self->context;
+    float *data = calloc(timed->count + 1, sizeof *data);
+    double longest, shortest, best = INFINITY;
+    int wrong = 0;
+    for (int i = 0; i < TRIES && best > timed->most * WITHIN && !wrong; i++) {
+        wrong = time_once(self, data, &longest, &shortest);
+        best = fmin(best, shortest);
+        if (!wrong)
+            wrong = ranks_expect(self, longest >= timed->least, "took %.3f ms, less than %.3f",
+                                 1e3 * longest, 1e3 * timed->least);
+    }
+    free(data);
+    if (!wrong)
+        wrong = ranks_expect(self, best <= timed->most * WITHIN,
+                             "took %.3f ms at best, and should take %.3f", 1e3 * best,
+                             1e3 * timed->most);
+    return wrong ? 1 : 0;
+}
+
+static void check_timed(int world, enum comm_transport transport, const struct linkspec *link,
+                        struct timed *timed)
+{
+    struct ranks_plan plan = {.world = world,
+                              .body = timed_body,
+                              .context = timed,
+                              .transport = transport,
+                              .link = *link};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    ranks_assert_ok(&result);
+}
+
+static struct linkspec link_of(const char *text)
+{
+    struct linkspec spec;
+    struct fail fail = {0};
+    ck_assert_msg(linkspec_read(&spec, text, &fail) == 0, "%s", fail.text);
+    return spec;
+}
+
+static double alpha_beta(const struct linkspec *link, double bytes)
+{
+    return link->latency_seconds + bytes / link->bytes_per_second;
+}
+
+/* --- the tests ---------------------------------------------------------------------------------- */
+
+START_TEST(a_ping_pong_takes_the_latency)
+{
+    static const char *const links[] = {"100mbit,2ms", "100mbit,10ms", "1gbit,500us"};
+    struct linkspec link = link_of(links[_i / 2]);
+    double seconds = 2 * PING_PONGS * alpha_beta(&link, sizeof(float));
+    struct timed timed = {run_ping_pong, ALGORITHM_AUTO, 1, seconds, seconds};
+    check_timed(2, _i % 2 ? COMM_UNIX : COMM_TCP, &link, &timed);
+}
+END_TEST
+
+START_TEST(a_long_message_takes_its_bytes_at_the_rate)
+{
+    static const struct {
+        const char *link;
+        size_t count;
+    } links[] = {{"100mbit,2ms", 750000}, {"20mbit,2ms", 150000}, {"1gbit,10ms", 7500000}};
+    struct linkspec link = link_of(links[_i / 2].link);
+    double seconds = alpha_beta(&link, sizeof(float) * (double)links[_i / 2].count);
+    struct timed timed = {run_one_way, ALGORITHM_AUTO, links[_i / 2].count, seconds, seconds};
+    check_timed(2, _i % 2 ? COMM_UNIX : COMM_TCP, &link, &timed);
+}
+END_TEST
+
+/* What the model says, which knows nothing of ranks that disturb each other (halving with 3 ranks).
+ * A straggler's port takes four times as long, and the ring waits for it in every round. */
+static const struct row {
+    enum algorithm algorithm;
+    int world;
+    const char *link;
+    double slower; // than with all ports alike
+} rows[] = {
+    {ALGORITHM_RING, 2, "100mbit,2ms", 1},
+    {ALGORITHM_RING, 4, "100mbit,2ms", 1},
+    {ALGORITHM_ROOT, 2, "100mbit,2ms", 1},
+    {ALGORITHM_ROOT, 4, "100mbit,2ms", 1},
+    {ALGORITHM_TREE, 4, "100mbit,2ms", 1},
+    {ALGORITHM_HALVING, 4, "100mbit,2ms", 1},
+    {ALGORITHM_DIRECT, 4, "100mbit,2ms", 1},
+    {ALGORITHM_RING, 2, "400mbit,500us,straggler 1", LINKSPEC_STRAGGLER_SHARE},
+    {ALGORITHM_RING, 4, "400mbit,500us,straggler 2", LINKSPEC_STRAGGLER_SHARE},
+    {ALGORITHM_ROOT, 3, "400mbit,500us,straggler 0", LINKSPEC_STRAGGLER_SHARE},
+};
+enum { ROWS = sizeof rows / sizeof *rows, COUNT = 120000 };
+
+START_TEST(an_all_reduce_takes_what_the_model_says)
+{
+    const struct row *row = &rows[_i / 2];
+    struct linkspec link = link_of(row->link);
+    struct cost_link model = {.beta_seconds = row->slower / link.bytes_per_second};
+    struct timed timed = {run_allreduce, row->algorithm, COUNT, 0, 0};
+    size_t bytes = COUNT * sizeof(float);
+    if (row->slower == 1)
+        model.alpha_seconds = link.latency_seconds;
+    timed.least = costmodel_predict(&model, row->algorithm, row->world, bytes);
+    model.alpha_seconds = link.latency_seconds;
+    timed.most = costmodel_predict(&model, row->algorithm, row->world, bytes);
+    check_timed(row->world, _i % 2 ? COMM_UNIX : COMM_TCP, &link, &timed);
+}
+END_TEST
+
+/* The draws are the same in every run: the mean of 20 messages, none below 1 ms. */
+START_TEST(jitter_adds_as_much_as_it_takes)
+{
+    struct linkspec link = link_of("100mbit,2ms,jitter 1ms");
+    double seconds = 2 * PING_PONGS * alpha_beta(&link, sizeof(float));
+    struct timed timed = {run_ping_pong, ALGORITHM_AUTO, 1, 0.85 * seconds, 1.05 * seconds};
+    check_timed(2, _i ? COMM_UNIX : COMM_TCP, &link, &timed);
+}
+END_TEST
+
+/* --- a rank that is not there when the bytes come ------------------------------------------------ */
+
+/* Rank 0's message has the time it left; rank 1 is busy meanwhile, and finds it. */
+static int late_body(struct ranks_self *self)
+{
+    double left = clock_seconds(), begun, best = INFINITY;
+    int wrong = 0;
+    for (int i = 0; i < TRIES && best > 0.02 * WITHIN && !wrong; i++) {
+        if (self->rank == 1)
+            nanosleep(&(struct timespec){.tv_nsec = 150000000}, NULL);
+        begun = clock_seconds();
+        wrong = ring_broadcast(self->comm, &left, 1, COMM_F64, 0);
+        best = fmin(best, clock_seconds() - begun);
+        if (!wrong)
+            wrong = barrier(self->comm);
+    }
+    return wrong || ranks_expect(self, best <= 0.02 * WITHIN, "waited %.3f ms", 1e3 * best);
+}
+
+START_TEST(what_came_in_the_meantime_is_there_at_once)
+{
+    struct ranks_plan plan = {.world = 2, .body = late_body, .link = link_of("100mbit,100ms")};
+    struct ranks_result result;
+    plan.transport = _i ? COMM_UNIX : COMM_TCP;
+    ranks_run_plan(&plan, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+Suite *slow_suite(void)
+{
+    Suite *suite = suite_create("slow");
+    TCase *tcase = tcase_create("slow");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, a_ping_pong_takes_the_latency, 0, 6);
+    tcase_add_loop_test(tcase, a_long_message_takes_its_bytes_at_the_rate, 0, 6);
+    tcase_add_loop_test(tcase, an_all_reduce_takes_what_the_model_says, 0, 2 * ROWS);
+    tcase_add_loop_test(tcase, jitter_adds_as_much_as_it_takes, 0, 2);
+    tcase_add_loop_test(tcase, what_came_in_the_meantime_is_there_at_once, 0, 2);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
