@@ -66,6 +66,9 @@ const struct flag flags[] = {
      "of the all-reduce; auto: by size; lesson 4: ring, direct or auto", NULL},
     {"transport", "tcp | unix", "tcp", FLAG_CHOICE, AT(transport), 0, 0, RANKS, FLAG_SHARED,
      "between ranks; unix: on one machine", NULL},
+    {"link", "RATE,LATENCY[,...]", NULL, FLAG_TEXT, AT(link), 0, 0, RANKS, FLAG_SHARED,
+     "slow links down to, for example, 100mbit,2ms; behind that may come 'jitter 1ms', which the latency "
+     "varies by, and 'straggler 3', a rank with a quarter of the rate", NULL},
     {"tuning", "FILE", NULL, FLAG_PATH, AT(tuning), 0, 0, RANKS, FLAG_SHARED,
      "for --algorithm auto: the algorithm for each size, measured on this machine; lesson 2's --bench "
      "writes it", NULL},

@@ -176,6 +176,12 @@ static int check_algorithm(struct reading *reading)
                     halves);
 }
 
+static int check_link(struct reading *reading)
+{
+    struct options *options = reading->options;
+    return options->link ? linkspec_read(&options->link_spec, options->link, reading->fail) : 0;
+}
+
 static int check_pairs(struct reading *reading)
 {
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
@@ -190,7 +196,9 @@ static int check_pairs(struct reading *reading)
         return fail_set(reading->fail, -EINVAL,
                         "--momentum is of --optimizer sgd; adam and adamw have none");
     int error = check_algorithm(reading);
-    return error ? error : check_tuning(reading);
+    if (!error)
+        error = check_tuning(reading);
+    return error ? error : check_link(reading);
 }
 
 /* Defaults that depend on what was given. */

@@ -9,6 +9,7 @@
 #define COMMON_OPTIONS_H
 
 #include "common/fail.h"
+#include "common/linkspec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,13 +64,15 @@ struct options {
     const char *resume;
     enum progress_kind progress;
     bool quiet;
-    bool bench;              // measure and print a table instead of training (lessons 1 and 2)
-    bool bench_all;          // every algorithm, as none was asked for (lesson 2)
-    size_t bench_most_bytes; // the largest vector measured (lesson 2)
-    bool explain;            // draw the ring's rounds instead of training (lesson 2)
-    double timeout;          // seconds a rank waits for another (lessons 2-4)
-    int algorithm;           // enum algorithm of lesson 2
-    int transport;           // enum comm_transport of lesson 2
+    bool bench;                // measure and print a table instead of training (lessons 1 and 2)
+    bool bench_all;            // every algorithm, as none was asked for (lesson 2)
+    size_t bench_most_bytes;   // the largest vector measured (lesson 2)
+    bool explain;              // draw the ring's rounds instead of training (lesson 2)
+    double timeout;            // seconds a rank waits for another (lessons 2-4)
+    int algorithm;             // enum algorithm of lesson 2
+    int transport;             // enum comm_transport of lesson 2
+    const char *link;          // how slow links are to be, as it was given; or NULL (lessons 2-4)
+    struct linkspec link_spec; // what it says
     const char *tuning; // where the choice of auto is read, or written by bench (lesson 2); or NULL
     size_t bucket_bytes; // lessons 3-4
     size_t first_bucket_bytes;

@@ -23,6 +23,7 @@ int asked_bench(struct run *run, struct comm *comm)
     const struct options *options = &run->options;
     struct bench bench = {.out = stdout,
                           .transport = (enum comm_transport)options->transport,
+                          .link = options->link,
                           .algorithm = (enum algorithm)options->algorithm,
                           .all = options->bench_all,
                           .most_bytes = options->bench_most_bytes,

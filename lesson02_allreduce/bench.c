@@ -153,13 +153,13 @@ static void print_title(const struct measuring *measuring, enum algorithm algori
 {
     static const char *const transports[] = {
         [COMM_TCP] = "TCP on loopback", [COMM_UNIX] = "Unix sockets"};
-    fprintf(
-        measuring->bench->out,
-        "%s all-reduce of floats, %d ranks on %d cores, %s\n"
-        "|     bytes |    min us | median us |    p99 us | alg GB/s | bus GB/s | predicted us | "
-        "error %% |\n",
-        algorithm_name(algorithm), comm_world(measuring->comm), measuring->link.cores,
-        transports[measuring->bench->transport]);
+    const struct bench *bench = measuring->bench;
+    fprintf(bench->out, "%s all-reduce of floats, %d ranks on %ld cores, %s%s%s\n",
+            algorithm_name(algorithm), comm_world(measuring->comm), sysconf(_SC_NPROCESSORS_ONLN),
+            transports[bench->transport], bench->link ? ", slowed to " : "",
+            bench->link ? bench->link : "");
+    fprintf(bench->out, "|     bytes |    min us | median us |    p99 us | alg GB/s | bus GB/s | "
+                        "predicted us | error %% |\n");
 }
 
 static void print_table(const struct measuring *measuring, size_t index)
@@ -185,7 +185,8 @@ static int fit_model(struct measuring *measuring)
 {
     struct cost_sample samples[PINGPONG_SIZES];
     struct cost_link *link = &measuring->link;
-    link->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!measuring->bench->link) // of a slowed link, no core moves the bytes
+        link->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (comm_world(measuring->comm) == 1)
         return 0;
     int error = pingpong(measuring->comm, samples, measuring->fail);

@@ -20,6 +20,7 @@
 struct bench {
     FILE *out; // rank 0 prints there
     enum comm_transport transport;
+    const char *link;         // how slow links were made, or NULL
     enum algorithm algorithm; // the one that the communicator's choice was made from
     bool all;                 // measure every algorithm instead, and compare
     size_t most_bytes;        // the largest vector; 4 at least

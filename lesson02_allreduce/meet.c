@@ -43,10 +43,33 @@ static int make_choice(struct run *run, struct choice *choice)
     return 0;
 }
 
+/* What --link asks for and this job does not have. */
+static int check_link(struct run *run)
+{
+    const struct environment *environment = &run->environment;
+    int straggler = run->options.link_spec.straggler;
+    if (!run->options.link)
+        return 0;
+    run->exit_code = EXIT_USAGE;
+    if (straggler >= environment->world)
+        return fail_set(&run->fail, -EINVAL,
+                        "--link: straggler %d is none of the ranks, which are 0 to %d", straggler,
+                        environment->world - 1);
+    if (environment->local_world > 0 && environment->local_world < environment->world)
+        return fail_set(&run->fail, -EINVAL,
+                        "--link: of %d ranks only %d are on this machine; slowed links need one "
+                        "clock for all: start all of them here",
+                        environment->world, environment->local_world);
+    run->exit_code = EXIT_RUN_FAILED;
+    return 0;
+}
+
 int meet(struct comm **comm, struct run *run)
 {
     struct choice choice;
     int error = make_choice(run, &choice);
+    if (!error)
+        error = check_link(run);
     if (error)
         return error;
     struct comm_config config = {
@@ -54,6 +77,8 @@ int meet(struct comm **comm, struct run *run)
         .fingerprint = options_fingerprint(&run->options) ^ compare_hash(&choice, sizeof choice),
         .log = stderr,
         .transport = (enum comm_transport)run->options.transport,
+        .link = run->options.link_spec,
+        .seed = run->options.seed,
     };
     error = comm_open(comm, &run->environment, &config, &run->fail);
     if (!error)

@@ -177,6 +177,7 @@ static const struct {
     {"lesson02_allreduce", {"--algorithm ring", "--algorithm tree"}},
     {"lesson02_allreduce", {"--algorithm auto", "--algorithm direct"}},
     {"lesson02_allreduce", {"--transport tcp", "--transport unix"}},
+    {"lesson02_allreduce", {"--link 1gbit,1ms", "--link 1gbit,2ms"}},
     {"lesson02_allreduce", {"--bench --bench-most 4", "--bench --bench-most 4 --algorithm ring"}},
     {"lesson03_ddp", {"--algorithm auto --tuning both", "--algorithm auto"}},
     {"lesson03_ddp", {"--algorithm auto --tuning both", "--algorithm auto --tuning later"}},

@@ -3,12 +3,14 @@
 #include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/root.h"
+#include "tests/lessons.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
 #include "tests/sums.h"
 
 #include <check.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -172,6 +174,57 @@ START_TEST(whoever_leaves_at_once_is_heard_to_the_end)
 }
 END_TEST
 
+/* --- the programs -------------------------------------------------------------------------------- */
+
+START_TEST(every_lesson_computes_the_same_on_slowed_links)
+{
+    static const char dump[] = "--steps 3 --batch 60 --dump-steps 3 --dump ";
+    struct lesson lesson = {2 + _i, 3};
+    struct folder folder;
+    char slowed[160], plain[80];
+    snprintf(plain, sizeof plain, "%splain", dump);
+    snprintf(slowed, sizeof slowed,
+             "%sslowed --link \"1gbit,300us,jitter 300us,straggler 2\" --transport unix", dump);
+    folder_open(&folder);
+    ck_assert_uint_gt(lesson_ok(&folder, lesson, slowed), 0);
+    lesson_ok(&folder, lesson, plain);
+    lesson_dumps_equal(&folder, "plain slowed");
+    folder_close(&folder);
+}
+END_TEST
+
+static const struct {
+    const char *arguments, *says;
+} refused[] = {
+    {"--link 100mbit", "--link: expected a latency"},
+    {"--link 100mbit,2ms,\"straggler 3\"", "straggler 3 is none of the ranks, which are 0 to 2"},
+};
+
+START_TEST(a_link_that_cannot_be_is_refused)
+{
+    struct folder folder;
+    folder_open(&folder);
+    lesson_fails(&folder, (struct lesson){2, 3}, refused[_i].arguments, 2, refused[_i].says);
+    folder_close(&folder);
+}
+END_TEST
+
+/* Without a launcher, but for its variables: two ranks, of which one is on this machine. */
+START_TEST(a_link_between_machines_is_refused)
+{
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    program_run(&program, folder.path,
+                "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 "
+                "MASTER_PORT=1 \"${LAUNCH%launch}lesson02_allreduce\" --link 1gbit,1ms");
+    ck_assert_int_eq(program.code, 2);
+    ck_assert_msg(strstr(program.err, "slowed links need one clock"), "%s", program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 Suite *slowed_suite(void)
 {
     Suite *suite = suite_create("slowed");
@@ -182,6 +235,9 @@ Suite *slowed_suite(void)
     tcase_add_loop_test(tcase, all_ranks_name_the_culprit, 0, FAULTS);
     tcase_add_test(tcase, a_long_way_is_no_silence_and_costs_no_processor);
     tcase_add_loop_test(tcase, whoever_leaves_at_once_is_heard_to_the_end, 0, 2);
+    tcase_add_loop_test(tcase, every_lesson_computes_the_same_on_slowed_links, 0, 3);
+    tcase_add_loop_test(tcase, a_link_that_cannot_be_is_refused, 0, 2);
+    tcase_add_test(tcase, a_link_between_machines_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }
