@@ -10,6 +10,11 @@ const char *algorithm_name(enum algorithm algorithm)
     return names[algorithm];
 }
 
+size_t algorithm_direct_whole_bytes(int world)
+{
+    return world == 2 ? 256 * 1024 : 8 * 1024;
+}
+
 bool algorithm_ignores_cuts(enum algorithm algorithm)
 {
     return algorithm != ALGORITHM_RING && algorithm != ALGORITHM_AUTO;

@@ -5,6 +5,7 @@
 #define LESSON02_ALGORITHM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum algorithm {
     ALGORITHM_RING,    // chunks from neighbour to neighbour: every link always busy
@@ -15,11 +16,12 @@ enum algorithm {
     ALGORITHM_AUTO,    // whichever is fastest for the size and the world
 };
 
-/* Direct sends vectors of up to this size whole, in one step; longer ones in parts, in two. */
-enum { ALGORITHM_DIRECT_WHOLE_BYTES = 8 * 1024 };
-
 /* "ring", "root", ...: as the command line calls it. */
 const char *algorithm_name(enum algorithm algorithm);
+
+/* Direct sends vectors of up to this size whole, in one step; longer ones in parts, in two. Between
+ * two ranks one step sends no more bytes than two do, so there the limit is high. */
+size_t algorithm_direct_whole_bytes(int world);
 
 /* Has an element's sum the same bits wherever its vector is cut? Root and direct add in rank order,
  * tree and halving by pairs, and a + b = b + a. Of a ring each chunk's sum begins at another rank. */

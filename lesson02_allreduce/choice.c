@@ -14,8 +14,9 @@ struct choice choice_fixed(enum algorithm algorithm)
 struct choice choice_builtin(int world)
 {
     if (world == 2)
-        return (struct choice){.rows = {{ALGORITHM_DIRECT_WHOLE_BYTES, ALGORITHM_DIRECT},
-                                        {INT64_MAX, ALGORITHM_RING}}};
+        return (struct choice){
+            .rows = {{(int64_t)algorithm_direct_whole_bytes(2), ALGORITHM_DIRECT},
+                     {INT64_MAX, ALGORITHM_RING}}};
     if (world <= 8)
         return choice_fixed(ALGORITHM_DIRECT);
     return (struct choice){.rows = {{64 << 10, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}};

@@ -52,7 +52,7 @@ static struct cost_terms chunk_terms(double messages, double ranks, double n)
 
 static struct cost_terms direct_terms(double ranks, double n)
 {
-    if (n > ALGORITHM_DIRECT_WHOLE_BYTES)
+    if (n > (double)algorithm_direct_whole_bytes((int)ranks))
         return chunk_terms(2, ranks, n);
     return (struct cost_terms){1, n * (ranks - 1), n * (ranks - 1), n * (ranks - 1) * ranks};
 }

@@ -10,7 +10,7 @@
  *     tree            2 L            2 n L                      n L                   [1]
  *     halving         2 log2 P + 2f  2 n (P - 1)/P + 2 n f      n (P - 1)/P + n f     [2]
  *     direct          2              2 n (R - 1)/R              n (R - 1)/R           [2]
- *       up to 8 KiB   1              n (R - 1)                  n (R - 1)             -
+ *       short vectors 1              n (R - 1)                  n (R - 1)             -
  *     ring            2 (R - 1)      2 n (R - 1)/R              n (R - 1)/R           [1], [3]
  *
  * [1] Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and

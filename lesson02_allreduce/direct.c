@@ -9,10 +9,14 @@
 #include "lesson02_allreduce/collective.h"
 #include "lesson02_allreduce/reduce.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
 enum { SEGMENT_BYTES = 128 * 1024 };
+
+/* A segment, or a whole vector of up to algorithm_direct_whole_bytes(). */
+enum { FOLDED_BYTES = 256 * 1024 };
 
 /* Elements `from` on of the chunk that is at home at `rank`, one segment at most. */
 static struct slice part_of(const struct collective *all, int rank, size_t from)
@@ -34,7 +38,7 @@ static void send_to_all(const struct collective *all, const struct slice *part, 
 /* Folds everybody's `part`, in rank order; this rank's own is in the vector, the others' come in. */
 static int fold_all(const struct collective *all, struct slice part)
 {
-    uint8_t folded[SEGMENT_BYTES];
+    uint8_t folded[FOLDED_BYTES];
     void *mine = collective_at(all, part.begin);
     int error = 0;
     for (int rank = 0; rank < all->world && !error; rank++) {
@@ -93,6 +97,7 @@ static int each_segment(const struct collective *all, segment_step *step)
 static int one_step(const struct collective *all)
 {
     struct slice whole = {.begin = 0, .count = all->count};
+    assert(all->count * all->size_bytes <= FOLDED_BYTES);
     send_to_all(all, &whole, 0);
     return fold_all(all, whole);
 }
@@ -103,7 +108,7 @@ int direct_allreduce(struct comm *comm, const void *in, void *out, size_t count,
     struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_DIRECT, type, reduction, count};
     struct collective all;
     int error = collective_begin_allreduce(&all, comm, &call, in, out);
-    bool is_short = count * comm_type_bytes(type) <= ALGORITHM_DIRECT_WHOLE_BYTES;
+    bool is_short = count * comm_type_bytes(type) <= algorithm_direct_whole_bytes(comm_world(comm));
     if (!error && count > 0 && is_short) {
         error = one_step(&all);
     } else if (!error && count > 0) {

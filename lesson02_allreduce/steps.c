@@ -119,7 +119,7 @@ static void all_to_all(struct list *list, enum what what)
 
 static void direct(struct list *list)
 {
-    if (list->whole.count * sizeof(float) <= ALGORITHM_DIRECT_WHOLE_BYTES) {
+    if (list->whole.count * sizeof(float) <= algorithm_direct_whole_bytes(list->world)) {
         all_to_all(list, WHOLE);
         return;
     }

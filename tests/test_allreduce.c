@@ -168,8 +168,10 @@ static int grid_body(struct ranks_self *self)
         struct call call = {algorithm, (enum comm_type)(pair % TYPES),
                             (enum comm_reduction)(pair / TYPES), 0, true};
         const size_t counts[] = {
-            0,     1,         2,  world - 1,
-            world, world + 1, 17, ALGORITHM_DIRECT_WHOLE_BYTES / comm_type_bytes(call.type) + 1};
+            0,     1,
+            2,     world - 1,
+            world, world + 1,
+            17,    algorithm_direct_whole_bytes(self->world) / comm_type_bytes(call.type) + 1};
         for (size_t i = 0; i < sizeof counts / sizeof *counts && !wrong; i++) {
             call.count = counts[i];
             wrong = check_both_ways(self, call, fill_any);

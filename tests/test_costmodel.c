@@ -25,7 +25,7 @@ static const struct {
     double ring, root, tree, halving, direct; // in the enum's order
 } worked[] = {
     {1, 0, 12000, 0, 0, 0, 0, 0},
-    {2, 0, 12000, 17000, 32000, 32000, 17000, 17000},
+    {2, 0, 12000, 17000, 32000, 32000, 17000, 19000}, // direct, whole: 1000 + 12000 + 6000
     {3, 0, 12000, 24000, 62000, 64000, 49000, 22000},
     {4, 0, 12000, 28500, 92000, 64000, 26500, 24500},
     {5, 0, 12000, 32000, 122000, 96000, 58500, 26000},
@@ -163,7 +163,7 @@ START_TEST(ranges_name_who_leads_from_where)
     ck_assert_int_eq(ranges[0].algorithm, ALGORITHM_DIRECT);
     ck_assert_uint_eq(ranges[1].from_bytes, 2000);
     ck_assert_int_eq(ranges[1].algorithm, ALGORITHM_HALVING);
-    ck_assert_uint_eq(ranges[2].from_bytes, ALGORITHM_DIRECT_WHOLE_BYTES + 1);
+    ck_assert_uint_eq(ranges[2].from_bytes, algorithm_direct_whole_bytes(4) + 1);
     ck_assert_int_eq(ranges[2].algorithm, ALGORITHM_DIRECT);
 }
 END_TEST
@@ -208,7 +208,7 @@ START_TEST(ranges_are_told_in_one_line)
         const char *line;
     } told[] = {
         {1, "every size: ring\n"},
-        {2, "up to 8.0 KiB: direct; from there: ring\n"},
+        {2, "up to 256.0 KiB: direct; from there: ring\n"},
         {4, "up to 2.0 KiB: direct; up to 8.0 KiB: halving; from there: direct\n"},
     };
     char *text = printed_ranges(told[_i].world);
