@@ -65,6 +65,21 @@ START_TEST(the_built_in_tables_ascend_end_with_a_row_for_all_and_name_real_algor
 }
 END_TEST
 
+/* The latency of a ring's 2 (R - 1) steps is the last thing a short vector needs; its two partners are the
+ * least that a host's one link can have, when a long vector crosses many. */
+START_TEST(the_built_in_tables_spare_short_vectors_the_ring_and_leave_it_the_long_of_many_ranks)
+{
+    static const size_t whole = ALGORITHM_DIRECT_WHOLE_BYTES, long_bytes = (size_t)1 << 30;
+    for (int world = 2; world <= ENVIRONMENT_WORLD_MOST; world++) {
+        const struct choice choice = choice_builtin(world);
+        ck_assert_int_ne(choice_for(&choice, 4), ALGORITHM_RING);
+        ck_assert_int_ne(choice_for(&choice, whole), ALGORITHM_RING);
+        if (world == 2 || world > 8)
+            ck_assert_int_eq(choice_for(&choice, long_bytes), ALGORITHM_RING);
+    }
+}
+END_TEST
+
 Suite *choice_suite(void)
 {
     Suite *suite = suite_create("choice");
@@ -74,6 +89,9 @@ Suite *choice_suite(void)
     tcase_add_loop_test(tcase, one_algorithm_is_used_for_every_size, 0, ALGORITHM_AUTO);
     tcase_add_test(tcase,
                    the_built_in_tables_ascend_end_with_a_row_for_all_and_name_real_algorithms);
+    tcase_add_test(
+        tcase,
+        the_built_in_tables_spare_short_vectors_the_ring_and_leave_it_the_long_of_many_ranks);
     suite_add_tcase(suite, tcase);
     return suite;
 }

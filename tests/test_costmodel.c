@@ -190,13 +190,13 @@ END_TEST
 
 /* --- what is printed ------------------------------------------------------------------------- */
 
-static char *printed_ranges(int world)
+static char *printed_ranges(const struct cost_link *link, int world)
 {
     char *text = NULL;
     size_t size_bytes = 0;
     FILE *out = open_memstream(&text, &size_bytes);
     ck_assert_ptr_nonnull(out);
-    costmodel_print_ranges(out, &plain_link, world);
+    costmodel_print_ranges(out, link, world);
     fclose(out);
     return text;
 }
@@ -211,8 +211,18 @@ START_TEST(ranges_are_told_in_one_line)
         {2, "up to 256.0 KiB: direct; from there: ring\n"},
         {4, "up to 2.0 KiB: direct; up to 8.0 KiB: halving; from there: direct\n"},
     };
-    char *text = printed_ranges(told[_i].world);
+    char *text = printed_ranges(&plain_link, told[_i].world);
     ck_assert_str_eq(text, told[_i].line);
+    free(text);
+}
+END_TEST
+
+/* Direct 300 + 3 n, halving 1200 + 1.5 n: equal at 600. */
+START_TEST(a_range_ends_with_its_last_byte)
+{
+    static const struct cost_link link = {300, 1, 0, 0};
+    char *text = printed_ranges(&link, 4);
+    ck_assert_str_eq(text, "up to 599 B: direct; up to 8.0 KiB: halving; from there: direct\n");
     free(text);
 }
 END_TEST
@@ -231,6 +241,7 @@ Suite *costmodel_suite(void)
     tcase_add_test(tcase, ranges_name_who_leads_from_where);
     tcase_add_loop_test(tcase, ranges_agree_with_the_best_of_every_size, 0, 6);
     tcase_add_loop_test(tcase, ranges_are_told_in_one_line, 0, 3);
+    tcase_add_test(tcase, a_range_ends_with_its_last_byte);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -52,7 +52,8 @@ static size_t incomplete(const struct play *play, int world, size_t count)
     return found;
 }
 
-static const size_t counts[] = {1, 3, 19, COUNT_MOST}; // the last is cut into parts by direct
+/* Direct sends the last but one just whole, and the last in parts. */
+static const size_t counts[] = {1, 3, 19, ALGORITHM_DIRECT_WHOLE_BYTES / sizeof(float), COUNT_MOST};
 
 static void check_world(struct play *play, enum algorithm algorithm, int world, size_t count)
 {
@@ -75,6 +76,29 @@ START_TEST(after_the_last_step_every_rank_has_the_sum_of_all)
     for (int world = 1; world <= WORLD_MOST; world++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             check_world(play, (enum algorithm)_i, world, counts[c]);
+    free(play);
+}
+END_TEST
+
+/* Chunk r is whole at rank r when the first half ends: a reduce-scatter by itself. */
+START_TEST(the_first_half_of_ring_and_direct_leaves_chunk_r_at_rank_r)
+{
+    struct play *play = malloc(sizeof *play);
+    struct transfer transfers[TRANSFERS_MOST];
+    ck_assert_ptr_nonnull(play);
+    for (int world = 2; world <= WORLD_MOST; world++) {
+        size_t half = 0, made = steps_of(_i ? ALGORITHM_DIRECT : ALGORITHM_RING, world, COUNT_MOST,
+                                         transfers, TRANSFERS_MOST);
+        while (half < made && transfers[half].adds)
+            half++;
+        ck_assert_uint_lt(half, made);
+        play_out(play, world, transfers, half);
+        for (int rank = 0; rank < world; rank++) {
+            struct slice own = slice_of(COUNT_MOST, (size_t)world, (size_t)rank);
+            for (size_t i = own.begin; i < own.begin + own.count; i++)
+                ck_assert_uint_eq(play->now[rank][i], (1u << world) - 1);
+        }
+    }
     free(play);
 }
 END_TEST
@@ -112,6 +136,7 @@ Suite *steps_suite(void)
     Suite *suite = suite_create("steps");
     TCase *tcase = tcase_create("steps");
     tcase_add_loop_test(tcase, after_the_last_step_every_rank_has_the_sum_of_all, 0, ALGORITHMS);
+    tcase_add_loop_test(tcase, the_first_half_of_ring_and_direct_leaves_chunk_r_at_rank_r, 0, 2);
     tcase_add_loop_test(tcase, the_cost_model_counts_the_same_steps_and_bytes, 0, ALGORITHMS);
     tcase_add_test(tcase, a_list_is_cut_where_there_is_no_more_room);
     suite_add_tcase(suite, tcase);
