@@ -69,13 +69,12 @@ END_TEST
  * least that a host's one link can have, when a long vector crosses many. */
 START_TEST(the_built_in_tables_spare_short_vectors_the_ring_and_leave_it_the_long_of_many_ranks)
 {
-    static const size_t whole = ALGORITHM_DIRECT_WHOLE_BYTES, long_bytes = (size_t)1 << 30;
     for (int world = 2; world <= ENVIRONMENT_WORLD_MOST; world++) {
         const struct choice choice = choice_builtin(world);
         ck_assert_int_ne(choice_for(&choice, 4), ALGORITHM_RING);
-        ck_assert_int_ne(choice_for(&choice, whole), ALGORITHM_RING);
+        ck_assert_int_ne(choice_for(&choice, algorithm_direct_whole_bytes(world)), ALGORITHM_RING);
         if (world == 2 || world > 8)
-            ck_assert_int_eq(choice_for(&choice, long_bytes), ALGORITHM_RING);
+            ck_assert_int_eq(choice_for(&choice, (size_t)1 << 30), ALGORITHM_RING);
     }
 }
 END_TEST
