@@ -89,10 +89,10 @@ int meet(struct comm **comm, struct run *run)
 }
 
 /* Whoever watches the job takes the rank that ends first for the cause. One that only lost its peer
- * lets the peer go first: 50 milliseconds, half of what launch waits for such consequences. */
+ * lets the peer go first: 100 milliseconds, less than launch waits for such consequences. */
 static void let_the_cause_end(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
 void meet_report(struct run *run, const struct comm *comm)
