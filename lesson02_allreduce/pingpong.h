@@ -4,7 +4,7 @@
  *     rank 0   n bytes -->            --> n bytes
  *     rank 1             --> n bytes                 half of what this takes is one way
  *
- * The others open and close the same calls and are soon waiting for whatever comes next.
+ * The others open and close the same calls, and wait for the end of each size.
  */
 #ifndef LESSON02_PINGPONG_H
 #define LESSON02_PINGPONG_H

@@ -11,6 +11,9 @@
  * when each packet of them would have come. So lateness adds up nowhere: who looks late finds what
  * came in time. But a packet is never seen early.
  *
+ * A packet is what a port lets through in half a millisecond. Packet k of a link comes late by its own
+ * draw of the jitter, (seed, RNG_LINK, from x world + to, k), but never before packet k - 1.
+ *
  * Two ranks need one clock for this, so all must be on one machine. Packets are not lost, and their
  * headers weigh nothing.
  */

@@ -5,6 +5,7 @@
  * of several tries, for a machine may have other work; a sanitized program is let off lightly.
  */
 #include "common/clock.h"
+#include "common/rng.h"
 #include "lesson02_allreduce/allreduce.h"
 #include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/collective.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TRIES = 8, PING_PONGS = 10 };
+enum { TRIES = 20, PING_PONGS = 10 };
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const double WITHIN = 3;
@@ -175,17 +176,19 @@ static const struct row {
     int world;
     const char *link;
     double slower; // than with all ports alike
+    size_t count;  // floats; 0: COUNT
 } rows[] = {
-    {ALGORITHM_RING, 2, "100mbit,2ms", 1},
-    {ALGORITHM_RING, 4, "100mbit,2ms", 1},
-    {ALGORITHM_ROOT, 2, "100mbit,2ms", 1},
-    {ALGORITHM_ROOT, 4, "100mbit,2ms", 1},
-    {ALGORITHM_TREE, 4, "100mbit,2ms", 1},
-    {ALGORITHM_HALVING, 4, "100mbit,2ms", 1},
-    {ALGORITHM_DIRECT, 4, "100mbit,2ms", 1},
-    {ALGORITHM_RING, 2, "400mbit,500us,straggler 1", LINKSPEC_STRAGGLER_SHARE},
-    {ALGORITHM_RING, 4, "400mbit,500us,straggler 2", LINKSPEC_STRAGGLER_SHARE},
-    {ALGORITHM_ROOT, 3, "400mbit,500us,straggler 0", LINKSPEC_STRAGGLER_SHARE},
+    {ALGORITHM_RING, 2, "100mbit,2ms", 1, 0},
+    {ALGORITHM_RING, 4, "100mbit,2ms", 1, 0},
+    {ALGORITHM_ROOT, 2, "100mbit,2ms", 1, 0},
+    {ALGORITHM_ROOT, 4, "100mbit,2ms", 1, 0},
+    {ALGORITHM_TREE, 4, "100mbit,2ms", 1, 0},
+    {ALGORITHM_HALVING, 4, "100mbit,2ms", 1, 0},
+    {ALGORITHM_DIRECT, 4, "100mbit,2ms", 1, 0},
+    {ALGORITHM_RING, 2, "1gbit,10ms", 1, 1000000}, // more is under way than a head start
+    {ALGORITHM_RING, 2, "400mbit,500us,straggler 1", LINKSPEC_STRAGGLER_SHARE, 0},
+    {ALGORITHM_RING, 4, "400mbit,500us,straggler 2", LINKSPEC_STRAGGLER_SHARE, 0},
+    {ALGORITHM_ROOT, 3, "400mbit,500us,straggler 0", LINKSPEC_STRAGGLER_SHARE, 0},
 };
 enum { ROWS = sizeof rows / sizeof *rows, COUNT = 120000 };
 
@@ -194,8 +197,8 @@ START_TEST(an_all_reduce_takes_what_the_model_says)
     const struct row *row = &rows[_i / 2];
     struct linkspec link = link_of(row->link);
     struct cost_link model = {.beta_seconds = row->slower / link.bytes_per_second};
-    struct timed timed = {run_allreduce, row->algorithm, COUNT, 0, 0};
-    size_t bytes = COUNT * sizeof(float);
+    size_t count = row->count ? row->count : COUNT, bytes = count * sizeof(float);
+    struct timed timed = {run_allreduce, row->algorithm, count, 0, 0};
     if (row->slower == 1)
         model.alpha_seconds = link.latency_seconds;
     timed.least = costmodel_predict(&model, row->algorithm, row->world, bytes);
@@ -205,13 +208,47 @@ START_TEST(an_all_reduce_takes_what_the_model_says)
 }
 END_TEST
 
-/* The draws are the same in every run: the mean of 20 messages, none below 1 ms. */
-START_TEST(jitter_adds_as_much_as_it_takes)
+/* By how much of the jitter packet `index` from this rank's peer, or to it, comes late. */
+static double draw(const struct ranks_self *self, int from, uint64_t index)
 {
-    struct linkspec link = link_of("100mbit,2ms,jitter 1ms");
-    double seconds = 2 * PING_PONGS * alpha_beta(&link, sizeof(float));
-    struct timed timed = {run_ping_pong, ALGORITHM_AUTO, 1, 0.85 * seconds, 1.05 * seconds};
-    check_timed(2, _i ? COMM_UNIX : COMM_TCP, &link, &timed);
+    struct rng rng = {.seed = self->config.seed,
+                      .stream = RNG_LINK,
+                      .sub = (uint32_t)(from * self->world + 1 - from)};
+    return 2 * (double)rng_uniform(&rng, index) - 1;
+}
+
+/* Each message takes the latency and its own draw: packet 0 is the barrier's. */
+static int jitter_body(struct ranks_self *self)
+{
+    struct timed timed = {.count = 1};
+    const struct linkspec *link = &self->config.link;
+    float data = 0;
+    double best = INFINITY;
+    int wrong = barrier(self->comm);
+    uint64_t packet = 1;
+    for (int i = 0; i < TRIES && !wrong; i++) {
+        double asked = 0, begun = clock_seconds();
+        wrong = run_ping_pong(self, &data, &timed);
+        double took = clock_seconds() - begun;
+        for (int k = 0; k < PING_PONGS; k++, packet++)
+            asked += 2 * link->latency_seconds +
+                     (draw(self, 0, packet) + draw(self, 1, packet)) * link->jitter_seconds;
+        best = fmin(best, took / asked);
+        if (!wrong && self->rank == 0) // the other one begins when the first message has come
+            wrong = ranks_expect(self, took >= asked, "took %.3f ms, less than %.3f", 1e3 * took,
+                                 1e3 * asked);
+    }
+    return wrong || ranks_expect(self, best <= WITHIN, "took %.2f times as long", best);
+}
+
+START_TEST(jitter_makes_each_message_as_late_as_was_drawn)
+{
+    struct ranks_plan plan = {
+        .world = 2, .body = jitter_body, .link = link_of("100mbit,4ms,jitter 4ms")};
+    struct ranks_result result;
+    plan.transport = _i ? COMM_UNIX : COMM_TCP;
+    ranks_run_plan(&plan, &result);
+    ranks_assert_ok(&result);
 }
 END_TEST
 
@@ -252,7 +289,7 @@ Suite *slow_suite(void)
     tcase_add_loop_test(tcase, a_ping_pong_takes_the_latency, 0, 6);
     tcase_add_loop_test(tcase, a_long_message_takes_its_bytes_at_the_rate, 0, 6);
     tcase_add_loop_test(tcase, an_all_reduce_takes_what_the_model_says, 0, 2 * ROWS);
-    tcase_add_loop_test(tcase, jitter_adds_as_much_as_it_takes, 0, 2);
+    tcase_add_loop_test(tcase, jitter_makes_each_message_as_late_as_was_drawn, 0, 2);
     tcase_add_loop_test(tcase, what_came_in_the_meantime_is_there_at_once, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;

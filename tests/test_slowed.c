@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 static struct ranks_plan plan_of(const char *link, int world, ranks_body *body)
 {
@@ -117,6 +118,30 @@ START_TEST(all_ranks_name_the_culprit)
     plan.stops = fault == SIGSTOP;
     ranks_run_plan(&plan, &result);
     assert_all_say(&result, faults[_i].words);
+}
+END_TEST
+
+/* Rank 1 has gone, and its last words are still under way, when a write to it fails. */
+static int quitting_body(struct ranks_self *self)
+{
+    struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_RING, COMM_F32, COMM_SUM, 1000};
+    float data[1000] = {0};
+    int error = barrier(self->comm);
+    if (self->rank == 1)
+        return error || comm_begin(self->comm, &call) ? 1 : 0; // and closes in the middle
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    error = error || ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
+    return error ? 1 : 0;
+}
+
+START_TEST(last_words_come_before_the_write_that_failed)
+{
+    static const char *const words[] = {"rank 1 left in the middle of this call", NULL};
+    struct ranks_plan plan = plan_of("100mbit,300ms", 2, quitting_body);
+    struct ranks_result result;
+    plan.transport = COMM_UNIX; // a write to a closed one fails at once
+    ranks_run_plan(&plan, &result);
+    assert_all_say(&result, words);
 }
 END_TEST
 
@@ -233,6 +258,7 @@ Suite *slowed_suite(void)
     tcase_add_loop_test(tcase, no_algorithm_changes_a_bit, 0, 6);
     tcase_add_loop_test(tcase, what_is_longer_than_every_queue_arrives, 0, 2);
     tcase_add_loop_test(tcase, all_ranks_name_the_culprit, 0, FAULTS);
+    tcase_add_test(tcase, last_words_come_before_the_write_that_failed);
     tcase_add_test(tcase, a_long_way_is_no_silence_and_costs_no_processor);
     tcase_add_loop_test(tcase, whoever_leaves_at_once_is_heard_to_the_end, 0, 2);
     tcase_add_loop_test(tcase, every_lesson_computes_the_same_on_slowed_links, 0, 3);
