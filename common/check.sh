@@ -27,8 +27,9 @@ if setarch "$(uname -m)" -R true 2>/dev/null; then
 fi
 
 # The suites of one process: valgrind runs one thread at a time, ranks that wait would wait long.
-alone="fail slice rng options metrics progress proof compare tensorfile csv idx dataset sampler locate
-    layer loss model norm optimizer schedule trainer golden wire corpus"
+alone="fail slice rng options metrics progress proof environment launch_cause launch_cores compare
+    tensorfile csv idx dataset sampler locate layer loss model norm optimizer schedule trainer
+    golden reduce choice replay costmodel extrapolate steps explain wire bucket corpus"
 
 case $how in
 plain) exec "$BUILD/check" "$@" ;;
