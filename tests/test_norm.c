@@ -5,6 +5,7 @@
 #include "tests/suites.h"
 
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -136,6 +137,9 @@ END_TEST
  * sum's count 2^-64, halved; what is left of the squares, 2^-101 count^3. Below 2^-52 in all. */
 START_TEST(the_value_is_that_of_a_long_double_sum)
 {
+    volatile long double one = 1; // valgrind gives it a double's digits: nothing to compare with
+    if (one + LDBL_EPSILON == one)
+        return;
     static const size_t counts[] = {1, 2, 3, 64, 1000, COUNT};
     float x[COUNT];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
