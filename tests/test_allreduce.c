@@ -9,6 +9,8 @@
 #include "common/slice.h"
 #include "lesson02_allreduce/direct.h"
 #include "lesson02_allreduce/replay.h"
+#include "lesson02_allreduce/steps.h"
+#include "lesson02_allreduce/wire.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
 
@@ -321,6 +323,46 @@ START_TEST(ring_and_direct_come_in_two_halves_of_the_same_bits)
 }
 END_TEST
 
+/* The payload of the list's messages, and a header for each frame. */
+static int check_sent(struct ranks_self *self, enum algorithm algorithm, size_t count, float *data)
+{
+    enum { TRANSFERS_MOST = 100, FRAMES_MOST = 64 };
+    struct transfer transfers[TRANSFERS_MOST];
+    size_t made = steps_of(algorithm, self->world, count, transfers, TRANSFERS_MOST);
+    uint64_t listed = 0, before = comm_bytes_sent(self->comm);
+    for (size_t i = 0; i < made && i < TRANSFERS_MOST; i++)
+        listed += transfers[i].from == self->rank ? transfers[i].part.count * sizeof *data : 0;
+    int wrong = allreduce(self->comm, data, data, count, COMM_F32, COMM_SUM);
+    uint64_t sent = comm_bytes_sent(self->comm) - before, headers = sent - listed;
+    return wrong ||
+           ranks_expect(self,
+                        made <= TRANSFERS_MOST && sent >= listed &&
+                            headers % WIRE_FRAME_BYTES == 0 &&
+                            headers <= FRAMES_MOST * WIRE_FRAME_BYTES,
+                        "%s of %zu: sent %llu bytes, the list says %llu", algorithm_name(algorithm),
+                        count, (unsigned long long)sent, (unsigned long long)listed);
+}
+
+/* Direct sends whole up to its limit, and in parts from there. */
+static int sent_body(struct ranks_self *self)
+{
+    enum algorithm algorithm = choose(self);
+    size_t whole = algorithm_direct_whole_bytes(self->world) / sizeof(float);
+    const size_t counts[] = {1, 19, whole, whole + 1, LONG};
+    float *data = calloc(LONG, sizeof *data);
+    int wrong = data == NULL;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && !wrong; i++)
+        wrong = check_sent(self, algorithm, counts[i], data);
+    free(data);
+    return wrong;
+}
+
+START_TEST(a_rank_sends_what_the_list_of_steps_says)
+{
+    run(some_worlds[_i / ALGORITHMS], sent_body, (enum algorithm)(_i % ALGORITHMS), COMM_TCP);
+}
+END_TEST
+
 /* Refused before a byte is sent, so the communicator lives; neighbours that only touch are fine. */
 static int overlap_body(struct ranks_self *self)
 {
@@ -375,6 +417,7 @@ Suite *allreduce_suite(void)
     tcase_add_loop_test(tcase, the_bits_of_all_but_the_ring_do_not_depend_on_how_a_vector_is_cut, 0,
                         16);
     tcase_add_loop_test(tcase, ring_and_direct_come_in_two_halves_of_the_same_bits, 0, 8);
+    tcase_add_loop_test(tcase, a_rank_sends_what_the_list_of_steps_says, 0, 4 * ALGORITHMS);
     tcase_add_loop_test(tcase, arrays_that_overlap_in_part_are_refused_and_nothing_is_lost, 0,
                         ALGORITHMS);
     tcase_add_loop_test(tcase, root_tree_and_halving_have_no_halves, 0, 3);
