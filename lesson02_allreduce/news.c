@@ -68,14 +68,14 @@ void news_search(struct peer *peer)
     struct wire_frame frame;
     size_t staged = link_staged(&peer->link, &bytes), at = 0;
     while (staged - at >= WIRE_FRAME_BYTES && wire_get_frame(&frame, bytes + at) == 0) {
-        size_t whole_bytes = WIRE_FRAME_BYTES + frame.length_bytes;
-        if (staged - at < whole_bytes)
+        at += WIRE_FRAME_BYTES;
+        if (staged - at < frame.length_bytes) // no sum: a liar's may wrap around to nothing
             return;
         if (frame.kind == WIRE_ABORT || frame.kind == WIRE_LEAVE) {
-            take(peer, &frame, bytes + at + WIRE_FRAME_BYTES);
+            take(peer, &frame, bytes + at);
             return;
         }
-        at += whole_bytes;
+        at += frame.length_bytes;
     }
 }
 

@@ -44,6 +44,7 @@ Suite *wire_suite(void);
 Suite *link_suite(void);
 Suite *deadlock_suite(void);
 Suite *rendezvous_suite(void);
+Suite *strangers_suite(void);
 Suite *comm_suite(void);
 Suite *failures_suite(void);
 Suite *narrow_suite(void);
@@ -114,6 +115,7 @@ static const struct suite_entry suites[] = {
     {"link", link_suite},
     {"deadlock", deadlock_suite},
     {"rendezvous", rendezvous_suite},
+    {"strangers", strangers_suite},
     {"comm", comm_suite},
     {"failures", failures_suite},
     {"narrow", narrow_suite},

@@ -1,0 +1,431 @@
+/* Strangers at every door while a job starts, and liars among its ranks: they are dropped, the sums
+ * keep their bits, memory does not grow, and no door stays open. */
+#include "common/rng.h"
+#include "lesson02_allreduce/address.h"
+#include "lesson02_allreduce/ring.h"
+#include "lesson02_allreduce/wire.h"
+#include "tests/ranks.h"
+#include "tests/suites.h"
+#include "tests/sums.h"
+
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WORLD = 3,
+    COUNT = 5003,
+    DOORS_MOST = 8,
+    DESCRIPTORS_MOST = 1024,
+    GROWTH_MOST_KB = 16 * 1024
+};
+
+static void pause_seconds(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+static long peak_kilobytes(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+}
+
+static int reduce_with_each(struct ranks_self *self)
+{
+    for (int one = 0; one < ALGORITHM_AUTO; one++) {
+        size_t where;
+        int wrong = sums_allreduce(self->comm, (enum algorithm)one, COUNT, &where);
+        if (wrong < 0)
+            return 1;
+        if (ranks_expect(self, !wrong, "%s: [%zu] differs", algorithm_name((enum algorithm)one),
+                         where))
+            return 1;
+    }
+    return 0;
+}
+
+/* --- what strangers say ---------------------------------------------------------------------- */
+
+enum {
+    SAYINGS = 9,
+    SAYING_BYTES = 65536,
+    CROWD = 30,
+    STRANGERS_MOST = DOORS_MOST * (SAYINGS + CROWD)
+};
+
+static struct wire_hello hello_of(const struct ranks_self *self, enum wire_purpose purpose,
+                                  int rank)
+{
+    struct wire_hello hello = {
+        .purpose = purpose, .rank = (uint32_t)rank, .world = WORLD, .port = 1};
+    memcpy(hello.token, self->environment.token, sizeof hello.token);
+    return hello;
+}
+
+/* Fills in bytes, and returns how many. */
+static size_t say(uint8_t bytes[SAYING_BYTES], const struct ranks_self *self, int number)
+{
+    static const char web[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/html\r\n\r\n";
+    const struct rng rng = {.seed = 3, .stream = RNG_TEST};
+    struct wire_hello hello = hello_of(self, number % 2 ? WIRE_JOIN : WIRE_LINK, 2);
+    struct wire_frame frame = {
+        .kind = WIRE_DATA, .call = {.type = COMM_U8}, .length_bytes = 1ULL << 63};
+    wire_put_hello(bytes, &hello);
+    switch (number) {
+    case 0:
+        return 0;
+    case 1:
+    case 2:
+        return WIRE_HELLO_BYTES / 2;
+    case 3:
+        memcpy(bytes, web, sizeof web);
+        return sizeof web;
+    case 4:
+        for (size_t i = 0; i < SAYING_BYTES; i++)
+            bytes[i] = (uint8_t)rng_bits(&rng, i);
+        return SAYING_BYTES;
+    case 5:
+    case 6: // another job's rank
+        hello.token[3] ^= 1;
+        wire_put_hello(bytes, &hello);
+        return WIRE_HELLO_BYTES;
+    case 7: // a rank that does not call here: to rank 2 link none, and rank 0 joins nobody
+        hello = hello_of(self, WIRE_LINK, 0);
+        wire_put_hello(bytes, &hello);
+        return WIRE_HELLO_BYTES;
+    default:
+        frame.call.count = frame.length_bytes;
+        wire_put_frame(bytes, &frame);
+        return WIRE_FRAME_BYTES;
+    }
+}
+
+/* --- strangers at every door ----------------------------------------------------------------- */
+
+/* A thread of each rank that comes to all of that rank's doors as they open. */
+struct visitor {
+    const struct ranks_self *self;
+    atomic_bool over;
+    struct sockaddr_storage doors[DOORS_MOST];
+    socklen_t lengths[DOORS_MOST];
+    int door_count;
+    int strangers[STRANGERS_MOST], stranger_count; // connected sockets
+};
+
+static bool is_listening(int fd)
+{
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens;
+}
+
+static int listening_sockets(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < DESCRIPTORS_MOST; fd++)
+        count += is_listening(fd);
+    return count;
+}
+
+static void come(struct visitor *visitor, int door, int number)
+{
+    uint8_t bytes[SAYING_BYTES];
+    const struct sockaddr_storage *address = &visitor->doors[door];
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (const struct sockaddr *)address, visitor->lengths[door])) {
+        close(fd); // it has just been shut
+        return;
+    }
+    size_t size_bytes = say(bytes, visitor->self, number);
+    send(fd, bytes, size_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    visitor->strangers[visitor->stranger_count++] = fd;
+}
+
+/* Of a socket that listens, unless it was visited already. */
+static void visit(struct visitor *visitor, int fd)
+{
+    int door = visitor->door_count;
+    struct sockaddr_storage *address = &visitor->doors[door];
+    visitor->lengths[door] = sizeof *address;
+    memset(address, 0, sizeof *address);
+    if (getsockname(fd, (struct sockaddr *)address, &visitor->lengths[door]))
+        return;
+    for (int i = 0; i < door; i++)
+        if (memcmp(&visitor->doors[i], address, sizeof *address) == 0)
+            return;
+    visitor->door_count++;
+    for (int number = 0; number < SAYINGS; number++)
+        come(visitor, door, number);
+    for (int i = 0; i < CROWD; i++)
+        come(visitor, door, 0);
+}
+
+static void *visitor_run(void *argument)
+{
+    struct visitor *visitor = argument;
+    while (!atomic_load(&visitor->over)) {
+        for (int fd = 0; fd < DESCRIPTORS_MOST && visitor->door_count < DOORS_MOST; fd++)
+            if (is_listening(fd))
+                visit(visitor, fd);
+        pause_seconds(0.001);
+    }
+    return NULL;
+}
+
+/* Every stranger has been hung up on. */
+static int check_dropped(struct ranks_self *self, const struct visitor *visitor)
+{
+    for (int i = 0; i < visitor->stranger_count; i++) {
+        struct pollfd end = {.fd = visitor->strangers[i], .events = POLLIN};
+        char byte;
+        bool dropped = poll(&end, 1, 2000) == 1 && recv(end.fd, &byte, 1, MSG_DONTWAIT) <= 0;
+        if (ranks_expect(self, dropped, "stranger %d of %d is still connected", i,
+                         visitor->stranger_count))
+            return 1;
+        close(end.fd);
+    }
+    return 0;
+}
+
+struct siege {
+    enum comm_transport transport;
+    int late; // the rank that comes last: until then the others' doors stand open
+};
+
+/* Rank 0 has a front door and one for links, as every other has. The late rank's is open for but a
+ * moment, and may be missed. */
+static int check_visit(struct ranks_self *self, const struct visitor *visitor, int late)
+{
+    int doors = (self->rank == 0) + 1;
+    return (self->rank != late && ranks_expect(self, visitor->door_count == doors,
+                                               "%d doors were visited", visitor->door_count)) ||
+           ranks_expect(self, listening_sockets() == 0, "%d sockets still listen",
+                        listening_sockets()) ||
+           check_dropped(self, visitor);
+}
+
+static int besieged_body(struct ranks_self *self)
+{
+    const struct siege *siege = self->context;
+    struct visitor *visitor = calloc(1, sizeof *visitor);
+    pthread_t thread;
+    visitor->self = self;
+    self->config.transport = siege->transport;
+    long before = peak_kilobytes();
+    pthread_create(&thread, NULL, visitor_run, visitor);
+    if (self->rank == siege->late)
+        pause_seconds(0.5);
+    int wrong = comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0;
+    atomic_store(&visitor->over, true);
+    pthread_join(thread, NULL);
+    wrong = wrong || check_visit(self, visitor, siege->late) || reduce_with_each(self);
+    long grown = peak_kilobytes() - before;
+    free(visitor);
+    return wrong || ranks_expect(self, grown < GROWTH_MOST_KB, "%ld KiB more", grown);
+}
+
+START_TEST(strangers_at_every_door_change_no_bit_and_are_all_dropped)
+{
+    static const struct siege sieges[] = {
+        {COMM_TCP, 1}, {COMM_TCP, 2}, {COMM_UNIX, 1}, {COMM_UNIX, 2}};
+    struct siege siege = sieges[_i];
+    struct ranks_plan plan = {
+        .world = WORLD, .body = besieged_body, .context = &siege, .unopened = true};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    ranks_assert_ok(&result);
+    ck_assert(result.seconds < 10);
+}
+END_TEST
+
+/* --- a rank that links up twice -------------------------------------------------------------- */
+
+static int connect_to(const struct sockaddr_storage *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    for (int i = 0; i < 200; i++) {
+        if (connect(fd, (const struct sockaddr *)address, sizeof(struct sockaddr_in)) == 0)
+            return fd;
+        pause_seconds(0.01);
+    }
+    close(fd);
+    return -1;
+}
+
+static int introduce(const struct sockaddr_storage *address, const struct wire_hello *hello)
+{
+    uint8_t bytes[WIRE_HELLO_BYTES];
+    int fd = connect_to(address);
+    wire_put_hello(bytes, hello);
+    send(fd, bytes, sizeof bytes, MSG_NOSIGNAL);
+    return fd;
+}
+
+/* Joins by hand, as rank 1 that listens at `port`. Where rank 0 listens for links goes to *side. */
+static int join(const struct ranks_self *self, int port, struct sockaddr_storage *side)
+{
+    uint8_t answer[WIRE_REPLY_BYTES + WORLD * WIRE_ADDRESS_BYTES];
+    struct wire_hello hello = hello_of(self, WIRE_JOIN, 1);
+    struct wire_address address;
+    hello.port = (uint32_t)port;
+    address_parse(side, "127.0.0.1", self->environment.master_port);
+    int fd = introduce(side, &hello);
+    ssize_t got = recv(fd, answer, sizeof answer, MSG_WAITALL);
+    close(fd);
+    if (got != (ssize_t)sizeof answer || wire_get_address(&address, answer + WIRE_REPLY_BYTES))
+        return -1;
+    address_set_port(side, address.port);
+    return 0;
+}
+
+/* Rank 2 calls rank 0, then here. Then somebody calls rank 0 as rank 2 again. */
+static int link_twice(struct ranks_self *self, int listener, const struct sockaddr_storage *side,
+                      int fds[WORLD])
+{
+    uint8_t bytes[WIRE_HELLO_BYTES];
+    struct wire_hello two = hello_of(self, WIRE_LINK, 2), one = hello_of(self, WIRE_LINK, 1);
+    char byte;
+    fds[2] = accept(listener, NULL, NULL);
+    if (recv(fds[2], bytes, sizeof bytes, MSG_WAITALL) != (ssize_t)sizeof bytes)
+        return 1;
+    int again = introduce(side, &two);
+    struct pollfd end = {.fd = again, .events = POLLIN};
+    bool dropped = poll(&end, 1, 5000) == 1 && recv(again, &byte, 1, MSG_DONTWAIT) <= 0;
+    close(again);
+    fds[0] = introduce(side, &one);
+    return ranks_expect(self, dropped, "the second rank 2 was let in");
+}
+
+static int by_hand_body(struct ranks_self *self)
+{
+    struct sockaddr_storage side;
+    int port, listener, fds[WORLD] = {-1, -1, -1};
+    if (self->rank != 1)
+        return comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0 ||
+               reduce_with_each(self);
+    listener = ranks_bind(&port);
+    listen(listener, 4);
+    int wrong = join(self, port, &side) || link_twice(self, listener, &side, fds);
+    close(listener);
+    return wrong ||
+           comm_adopt(&self->comm, &self->environment, &self->config, fds, &self->fail) != 0 ||
+           reduce_with_each(self);
+}
+
+START_TEST(a_rank_that_links_up_twice_is_let_in_once)
+{
+    struct ranks_plan plan = {.world = WORLD, .body = by_hand_body, .unopened = true};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    ranks_assert_ok(&result);
+    ck_assert_ptr_nonnull(strstr(result.log[0], "a rank of its number has linked up already"));
+}
+END_TEST
+
+/* --- liars ----------------------------------------------------------------------------------- */
+
+/* What rank 1 sends instead of its part of an all-reduce, or while it is sent a broadcast. */
+static const struct lie {
+    struct wire_frame frame;
+    bool hangs_up; // in the middle of the broadcast
+    const char *words;
+} lies[] = {
+    {{WIRE_DATA, {0, 0, COMM_U8, 0, 1ULL << 63}, 0, 0, 1, 1ULL << 63},
+     false,
+     "rank 1, call 1: ring reduce-scatter of 9223372036854775808 u8 (sum, tag 0), step 0 sends "
+     "9223372036854775808 bytes"},
+    {{WIRE_DATA, {COMM_ALLREDUCE, 0, COMM_F32, 0, COUNT}, 0, 0, 1, 1ULL << 63},
+     false,
+     "rank 1 sent bytes that are no frame"},
+    {{WIRE_ABORT, {0}, 0, 0, 1, 1ULL << 63}, false, "rank 1 sent bytes that are no frame"},
+    {{WIRE_LEAVE, {0}, 0, 0, 1, 1ULL << 63}, false, "rank 1 sent bytes that are no frame"},
+    {{WIRE_DATA, {0, 0, COMM_U8, 0, 1ULL << 63}, 0, 0, 1, 1ULL << 63},
+     true,
+     "rank 1 closed the connection"},
+    // with its header, as many bytes as 64 bits have numbers: none
+    {{WIRE_DATA, {0, 0, COMM_U8, 0, UINT64_MAX}, 0, 0, 1, UINT64_MAX - WIRE_FRAME_BYTES + 1},
+     true,
+     "rank 1 closed the connection"},
+};
+enum { LIES = sizeof lies / sizeof *lies };
+
+struct lying {
+    struct lie lie;
+    int ends[2]; // the link
+};
+
+/* The test holds a copy of the socket: it is not closed by this rank's end. */
+static void tell(const struct lie *lie, int fd)
+{
+    uint8_t bytes[WIRE_FRAME_BYTES];
+    wire_put_frame(bytes, &lie->frame);
+    send(fd, bytes, sizeof bytes, MSG_NOSIGNAL);
+    if (!lie->hangs_up)
+        return;
+    pause_seconds(0.2); // by then the broadcast has filled the socket
+    shutdown(fd, SHUT_RDWR);
+}
+
+static int hear_lie_body(struct ranks_self *self)
+{
+    const struct lying *lying = self->context;
+    size_t count = lying->lie.hangs_up ? 1 << 20 : COUNT;
+    int fds[2] = {-1, lying->ends[0]};
+    if (self->rank == 1) {
+        tell(&lying->lie, lying->ends[1]);
+        return 0;
+    }
+    float *data = calloc(count, sizeof *data);
+    memset(data, 0, count * sizeof *data);
+    long before = peak_kilobytes();
+    int error = comm_adopt(&self->comm, &self->environment, &self->config, fds, &self->fail);
+    if (!error && lying->lie.hangs_up)
+        error = ring_broadcast(self->comm, data, count, COMM_F32, 0);
+    else if (!error)
+        error = ring_allreduce(self->comm, data, data, count, COMM_F32, COMM_SUM);
+    long grown = peak_kilobytes() - before;
+    free(data);
+    return ranks_expect(self, grown < GROWTH_MOST_KB, "%ld KiB more", grown) ? 2 : error != 0;
+}
+
+START_TEST(a_length_that_cannot_be_is_an_error_and_no_memory)
+{
+    struct lying lying = {.lie = lies[_i]};
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, lying.ends), 0);
+    struct ranks_plan plan = {
+        .world = 2, .body = hear_lie_body, .context = &lying, .unopened = true};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    close(lying.ends[0]);
+    close(lying.ends[1]);
+    ck_assert_msg(result.code[0] == 1, "rank 0 ended with %d: %s", result.code[0], result.text[0]);
+    ck_assert_msg(strstr(result.text[0], lies[_i].words) != NULL, "rank 0 says: %s",
+                  result.text[0]);
+    ck_assert(result.seconds < 5);
+}
+END_TEST
+
+Suite *strangers_suite(void)
+{
+    Suite *suite = suite_create("strangers");
+    TCase *tcase = tcase_create("strangers");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, strangers_at_every_door_change_no_bit_and_are_all_dropped, 0, 4);
+    tcase_add_test(tcase, a_rank_that_links_up_twice_is_let_in_once);
+    tcase_add_loop_test(tcase, a_length_that_cannot_be_is_an_error_and_no_memory, 0, LIES);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
