@@ -1,11 +1,11 @@
 /* Many short jobs, one after another and many at once: no port is lost in a race, nothing is said
- * on the standard error. LAUNCHES=200 runs so many. */
-#include "tests/folder.h"
-#include "tests/program.h"
+ * on the standard error. LAUNCHES=200 runs so many. And how much memory one takes. */
+#include "tests/lessons.h"
 #include "tests/suites.h"
 
 #include <check.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum { BATCH = 20, IN_SEQUENCE = 5, BATCHES_MOST = 1000, COMMAND_BYTES = 1024 };
 
@@ -42,12 +42,34 @@ START_TEST(jobs_in_sequence_and_at_once_all_succeed_quietly)
 }
 END_TEST
 
+/* Of a rank, buffers included: the digits' network has few. The children of this process are those of
+ * the test alone, for Check forks; where it does not, earlier tests' children may be larger. */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+enum { RESIDENT_MOST_KIB = 24 * 1024 };
+
+START_TEST(a_rank_takes_less_than_24_mebibytes)
+{
+    struct folder folder;
+    struct rusage usage;
+    folder_open(&folder);
+    lesson_ok(&folder, (struct lesson){_i, 4}, "--epochs 1");
+    ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    ck_assert_int_gt(usage.ru_maxrss, 0);
+    ck_assert_int_lt(usage.ru_maxrss, RESIDENT_MOST_KIB);
+    folder_close(&folder);
+}
+END_TEST
+#endif
+
 Suite *launches_suite(void)
 {
     Suite *suite = suite_create("launches");
     TCase *tcase = tcase_create("launches");
     tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, jobs_in_sequence_and_at_once_all_succeed_quietly, 0, 2);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    tcase_add_loop_test(tcase, a_rank_takes_less_than_24_mebibytes, 2, 5);
+#endif
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -91,6 +91,15 @@ run() { # NAME WORLD: lines of bytes and microseconds
     esac
 }
 
+# From `launch` to the end of a job of 4 ranks that makes one step and proves it: an upper bound of the
+# time to the first step, proof included.
+start_up() {
+    began=$(date +%s%N)
+    "$build/launch" -n 4 "$build/lesson02_allreduce" --steps 1 --quiet >"$kept/said" 2>&1 ||
+        fail "a job of one step failed: $(cat "$kept/said")"
+    echo "$((($(date +%s%N) - began) / 1000000))" >>"$kept/start_up"
+}
+
 columns=
 for peer in $peers; do
     compile "$peer" && columns="$columns $peer"
@@ -101,6 +110,7 @@ case $columns in *gloo*) again=gloo-again rows="$ours gloo-again" ;; esac
 
 round=0
 while [ $((round += 1)) -le "$rounds" ]; do
+    start_up
     for world in $worlds; do
         for name in $ours $columns $again; do
             case $name.$world in floor*.2) ;; floor*) continue ;; esac # between two, always
@@ -116,3 +126,5 @@ done
 printf '\nOn %s cores. Above 1 the row is faster than the column; in percent: its share of the floor.\n' \
     "$(getconf _NPROCESSORS_ONLN)"
 awk -v rows="$rows" -v columns="$columns" -f "$here/ratios.awk" "$kept/times"
+printf '\nFrom launch to the end of a job of one step, 4 ranks: %s ms, median of %d rounds\n' \
+    "$(sort -n "$kept/start_up" | sed -n "$(((rounds + 1) / 2))p")" "$rounds"
