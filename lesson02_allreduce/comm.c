@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Received bytes are folded in pieces of at most this: they are still in the cache then. */
 enum { STAGING_BYTES = 256 * 1024 };
@@ -115,7 +114,7 @@ static int open_mesh(struct comm *comm, const struct comm_config *config, const 
         return open_links(comm, fds);
     for (int rank = 0; rank < comm->world; rank++)
         if (rank != comm->rank)
-            close(fds[rank]);
+            link_discard(fds[rank]);
     return error;
 }
 

@@ -1,32 +1,9 @@
-/* link: bytes over one connected stream socket. See the header. */
+/* link: bytes over one connected stream socket. See the header; mpi_link.c has them go by MPI. */
 #include "lesson02_allreduce/link.h"
 #include "lesson02_allreduce/slow.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-/* Moves what is staged to the front once more than half of the buffer lies behind it. */
-static void make_room(struct link *link)
-{
-    if (link->begin == link->end) {
-        link->begin = link->end = 0;
-    } else if (link->begin > link->capacity_bytes / 2) {
-        memmove(link->staging, link->staging + link->begin, link->end - link->begin);
-        link->end -= link->begin;
-        link->begin = 0;
-    }
-}
-
-/* Where the next bytes go, and how many of them; not uv_buf_init: its length is 32 bits wide. */
-static uv_buf_t next_room(struct link *link)
-{
-    if (link->divert_bytes > 0)
-        return (uv_buf_t){.base = (char *)link->divert, .len = link->divert_bytes};
-    make_room(link);
-    return (uv_buf_t){.base = (char *)link->staging + link->end,
-                      .len = link->capacity_bytes - link->end};
-}
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -35,25 +12,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     if (link->line)
         buffer->base = (char *)slow_room(link->line, &buffer->len);
     else
-        *buffer = next_room(link);
-}
-
-/* So many bytes are where next_room said. */
-static void take(struct link *link, size_t bytes)
-{
-    if (link->divert_bytes > 0) {
-        link->divert += bytes;
-        link->divert_bytes -= bytes;
-    } else {
-        link->end += bytes;
-    }
-    link->on_bytes(link);
-}
-
-void link_show_end(struct link *link, int error)
-{
-    link->error = error;
-    link->on_bytes(link);
+        buffer->base = (char *)link_space(link, &buffer->len); // not uv_buf_init: 32 bits of length
 }
 
 static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer);
@@ -88,7 +47,7 @@ static void on_read(uv_stream_t *stream, ssize_t result, const uv_buf_t *buffer)
     else if (result < 0)
         link_show_end(link, (int)result);
     else
-        take(link, (size_t)result);
+        link_took(link, (size_t)result);
 }
 
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
@@ -120,14 +79,12 @@ void link_release(struct link *link)
     link->staging = NULL;
 }
 
-size_t link_staged(const struct link *link, const uint8_t **bytes)
+void link_discard(int fd)
 {
-    *bytes = link->staging + link->begin;
-    return link->end - link->begin;
+    close(fd);
 }
 
-/* There is room again. */
-static void resume(struct link *link)
+void link_resume(struct link *link)
 {
     if (!link->paused)
         return;
@@ -135,37 +92,6 @@ static void resume(struct link *link)
     int error = uv_read_start(&link->stream.uv, on_alloc, on_read);
     if (error)
         link->error = error;
-}
-
-void link_consume(struct link *link, size_t bytes)
-{
-    link->begin += bytes;
-    resume(link);
-}
-
-size_t link_room(struct link *link)
-{
-    make_room(link);
-    return link->divert_bytes + link->capacity_bytes - link->end;
-}
-
-void link_show(struct link *link, const uint8_t *bytes, size_t size_bytes)
-{
-    resume(link); // the line has room for more
-    while (size_bytes > 0) {
-        uv_buf_t room = next_room(link);
-        size_t part = size_bytes < room.len ? size_bytes : room.len;
-        memcpy(room.base, bytes, part);
-        bytes += part;
-        size_bytes -= part;
-        take(link, part);
-    }
-}
-
-void link_divert(struct link *link, void *memory, size_t bytes)
-{
-    link->divert = memory;
-    link->divert_bytes = bytes;
 }
 
 static void record(struct link *link, struct parcel *parcel, int error)
@@ -244,4 +170,9 @@ void link_send_more(struct link *link, struct parcel *parcel, const void *bytes,
 {
     uv_buf_t buffers[3] = {{0}, {.base = (char *)bytes, .len = size_bytes}, {0}};
     write_three(link, parcel, buffers);
+}
+
+size_t link_queued_bytes(const struct link *link)
+{
+    return uv_stream_get_write_queue_size(&link->stream.uv);
 }

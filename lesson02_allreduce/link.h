@@ -10,7 +10,8 @@
  * sender may already have begun its next frame. A stream knows no messages: a read may end
  * anywhere.
  *
- * A slowed link (slow.h) reads into its line instead, which shows the link what is due.
+ * A slowed link (slow.h) reads into its line instead, which shows the link what is due. In a build
+ * for MPI the bytes come and go by messages, and the file descriptor is a rank (mpi_link.c).
  */
 #ifndef LESSON02_LINK_H
 #define LESSON02_LINK_H
@@ -37,7 +38,8 @@ struct parcel {
 struct slow_line;
 
 struct link {
-    union stream stream;
+    union stream stream;     // of link.c
+    struct mailbox *mailbox; // of mpi_link.c
     bool open;
     struct slow_line *line; // NULL: the link is not slowed
 
@@ -64,6 +66,9 @@ void link_close(struct link *link);
 /* After the loop has run: frees the staging buffer. */
 void link_release(struct link *link);
 
+/* Gives back a socket over which no link was opened. */
+void link_discard(int fd);
+
 /* The staged bytes. They stay where they are until consumed or until the loop runs. */
 size_t link_staged(const struct link *link, const uint8_t **bytes);
 void link_consume(struct link *link, size_t bytes);
@@ -83,8 +88,19 @@ void link_begin(struct link *link, struct parcel *parcel, const struct wire_fram
 /* Sends more bytes, of a payload that was begun. Only while the parcel is not busy. */
 void link_send_more(struct link *link, struct parcel *parcel, const void *bytes, size_t size_bytes);
 
-/* For the line of a slowed link: how much may be shown; shows bytes, or the end, as if they had been
- * read just now. */
+/* Of busy parcels: what the system has not taken yet. */
+size_t link_queued_bytes(const struct link *link);
+
+/* --- for what fills a link ------------------------------------------------------------------- */
+
+/* Where the next bytes go, and how many of them; and they are there. */
+uint8_t *link_space(struct link *link, size_t *bytes);
+void link_took(struct link *link, size_t bytes);
+
+/* There is room again: read on. */
+void link_resume(struct link *link);
+
+/* How much may be shown; shows bytes, or the end, as if they had been read just now. */
 size_t link_room(struct link *link);
 void link_show(struct link *link, const uint8_t *bytes, size_t size_bytes);
 void link_show_end(struct link *link, int error);

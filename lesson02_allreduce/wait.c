@@ -64,7 +64,7 @@ static size_t queued_bytes(const struct comm *comm)
     size_t bytes = 0;
     for (int rank = 0; rank < comm->world; rank++)
         if (comm->peers[rank].outgoing.parcel.busy)
-            bytes += uv_stream_get_write_queue_size(&comm->peers[rank].link.stream.uv);
+            bytes += link_queued_bytes(&comm->peers[rank].link);
     return bytes;
 }
 
