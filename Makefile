@@ -1,7 +1,10 @@
 # From SGD to ZeRO: four lessons, one staircase. `make help` lists the targets.
 #
 # What you may set, as in `make BUILD=/tmp/b CC=clang CFLAGS="-O0 -g"`. V=1 shows the commands.
-BUILD ?= build
+# MPI=1 builds the lessons for mpirun, with mpicc around CC, into a folder of its own.
+OVER_MPI := $(filter 1,$(MPI))
+MPIRUN ?= mpirun
+BUILD ?= $(if $(OVER_MPI),build/mpi,build)
 CFLAGS ?= -O3 -g
 # For lesson01 .. lesson04: how many ranks, and the program's flags. For test and fuzz: which.
 NP ?= 4
@@ -38,15 +41,24 @@ INCLUDE := $(OPENBLAS_CFLAGS) $(LIBUV_CFLAGS) $(ZLIB_CFLAGS) $(JANSSON_CFLAGS) $
 LIBS := $(OPENBLAS_LIBS) $(LIBUV_LIBS) $(ZLIB_LIBS) $(JANSSON_LIBS) -lm -pthread
 # SOURCE_DIR: where the digits are, for programs that stand elsewhere than in this tree.
 FLAGS = -std=gnu11 -ffp-contract=off -fno-math-errno -fno-strict-aliasing -pthread -I. $(WARN) $(INCLUDE) -DSOURCE_DIR='"$(CURDIR)"' \
-        $(CPPFLAGS) $(CFLAGS)
+        -DTRANSPORT='"$(if $(OVER_MPI),mpi,tcp)"' $(CPPFLAGS) $(CFLAGS)
+# The wrappers of Open MPI and MPICH heed which compiler they are to wrap.
+ifneq ($(OVER_MPI),)
+export OMPI_CC = $(CC)
+export MPICH_CC = $(CC)
+endif
+COMPILE = $(if $(OVER_MPI),mpicc,$(CC)) $(FLAGS)
 QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
 MAINS = common/launch.c common/verify.c lesson02_allreduce/deadlock.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) launch verify deadlock)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify $(if $(OVER_MPI),,launch deadlock))
+# What bytes travel by: sockets, or MPI. A build has one of them; all else is the same.
+SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
+NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
 # entry.c is compiled once for each target beside it, and belongs to no other program.
-SOURCES := $(filter-out tests/fuzz/entry.c,$(wildcard common/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
+SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
 TESTS = $(filter $(BUILD)/objects/tests/%,$(OBJECTS))
 FUZZING = $(filter $(BUILD)/objects/tests/fuzz/%,$(OBJECTS))
@@ -54,9 +66,9 @@ FUZZERS = $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARY = $(filter-out $(TESTS) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
 
 # What must be installed: to build, to test, to lint.
-TO_BUILD = compiler pkg-config openblas libuv zlib jansson
+TO_BUILD = compiler pkg-config openblas libuv zlib jansson $(if $(OVER_MPI),mpi)
 TO_TEST = $(TO_BUILD) check
-TO_LINT = $(TO_TEST) clang clang-format clang-tidy shellcheck
+TO_LINT = $(TO_TEST) mpi clang clang-format clang-tidy shellcheck
 TO_FUZZ = $(TO_BUILD) clang libfuzzer
 TESTING = $(filter test $(BUILD)/check,$(MAKECMDGOALS))
 
@@ -64,7 +76,11 @@ JOBS := $(shell getconf _NPROCESSORS_ONLN)
 # Make itself once more, after what was missing has come: with as many jobs as there are cores, unless told.
 AGAIN = @+$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
-all: $(PROGRAMS) ## build every program
+ifneq ($(and $(OVER_MPI),$(filter-out all lesson% clean $(BUILD)/%,$(MAKECMDGOALS))),)
+$(error MPI=1 builds and runs the lessons (make MPI=1, make MPI=1 lesson02); all else is without it, also make check-mpi)
+endif
+
+all: $(PROGRAMS) ## build every program (MPI=1: for mpirun, into build/mpi)
 
 # --- the lessons ---
 
@@ -74,8 +90,8 @@ lesson01: $(BUILD)/lesson01_single ## SGD in one process (ARGS="--epochs 5"; --h
 lesson02: $(BUILD)/lesson02_allreduce ## a ring all-reduce, by hand (NP=4 ranks, ARGS as above)
 lesson03: $(BUILD)/lesson03_ddp ## buckets, sent while backward still runs (NP, ARGS)
 lesson04: $(BUILD)/lesson04_zero ## the optimizer's state, sharded (NP, ARGS)
-lesson02 lesson03 lesson04: $(BUILD)/launch
-	$(BUILD)/launch -n $(NP) $(filter $(BUILD)/$@%,$^) $(ARGS)
+lesson02 lesson03 lesson04: $(if $(OVER_MPI),,$(BUILD)/launch)
+	$(if $(OVER_MPI),$(MPIRUN),$(BUILD)/launch) -n $(NP) $(filter $(BUILD)/$@%,$^) $(ARGS)
 
 demo: ## install, build, run all four lessons on digits with 4 ranks, and sum up
 	@sh common/install.sh install $(TO_BUILD)
@@ -110,6 +126,14 @@ check: ## install, build, run the whole test suite
 test: $(BUILD)/check ## run some suites, or all (SUITE="ring comm")
 	@sh common/check.sh plain $(BUILD) $(SUITE)
 
+check-mpi: ## lessons 2 to 4 under mpirun, over MPI instead of sockets: same proofs, same bits
+	@sh common/install.sh install $(TO_BUILD)
+	@+if sh common/install.sh install mpi; then \
+		$(MAKE) --no-print-directory all && \
+		$(MAKE) --no-print-directory MPI=1 BUILD=$(BUILD)/mpi all $(BUILD)/mpi/mismatch && \
+		sh tests/mpi/check_mpi.sh $(BUILD); \
+	else echo "check-mpi: skipped: there is no mpicc and mpirun here"; fi
+
 # CI is not passed on: gcc's warnings about lengths are false alarms in code a sanitizer has changed.
 sanitize: ## the suite under ASan, LeakSanitizer and UBSan, then under TSan
 	@sh common/install.sh install $(TO_TEST)
@@ -140,7 +164,7 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/shim/*.c tests/peers/*.c*)
+	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
@@ -156,7 +180,7 @@ clean: ## remove what was built
 
 # Every object depends on this file. So nothing compiles before what is missing has been named, and
 # everything compiles anew when the compiler or its flags change.
-$(BUILD)/flags: export SETTINGS = $(CC) $(FLAGS) $(LDFLAGS) $(LIBS) $(CHECK_LIBS)
+$(BUILD)/flags: export SETTINGS = $(CC) $(COMPILE) $(LDFLAGS) $(LIBS) $(CHECK_LIBS)
 $(BUILD)/flags: always
 	@sh common/install.sh name $(if $(TESTING),$(TO_TEST),$(TO_BUILD))
 	@mkdir -p $(@D)
@@ -164,33 +188,37 @@ $(BUILD)/flags: always
 
 $(OBJECTS): $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(QUIETLY) $(CC) $(FLAGS) -MMD -MP -c $< -o $@
+	$(QUIETLY) $(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/staircase.a: $(LIBRARY)
 	$(QUIETLY) rm -f $@; ar rcs $@ $^
 
 $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircase.a
-	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
-	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a
-	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
+
+# For check-mpi; of a build with MPI=1.
+$(BUILD)/mismatch: tests/mpi/mismatch.c $(BUILD)/staircase.a
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 # Meddles with a rank's sockets (LD_PRELOAD). A sanitizer would have to come before it.
 SHIM := $(if $(findstring -fsanitize,$(CFLAGS)),,$(if $(filter Linux,$(shell uname -s)),$(BUILD)/short_io.so))
 $(BUILD)/short_io.so: tests/shim/short_io.c $(BUILD)/flags
-	$(QUIETLY) $(CC) $(FLAGS) -Wno-pedantic -shared -fPIC $< -o $@ -ldl
+	$(QUIETLY) $(COMPILE) -Wno-pedantic -shared -fPIC $< -o $@ -ldl
 
 # Tests run the programs beside them.
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM)
-	$(QUIETLY) $(CC) $(FLAGS) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(BUILD)/staircase.a
-	$(QUIETLY) $(CC) $(FLAGS) -fsanitize=fuzzer -Dfuzz_target=fuzz_$* $^ -o $@ $(LDFLAGS) $(LIBS)
+	$(QUIETLY) $(COMPILE) -fsanitize=fuzzer -Dfuzz_target=fuzz_$* $^ -o $@ $(LDFLAGS) $(LIBS)
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock diffs data check test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

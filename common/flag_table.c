@@ -64,8 +64,8 @@ const struct flag flags[] = {
     {"algorithm", "ring | root | tree | halving | direct | auto", "ring", FLAG_CHOICE,
      AT(algorithm), 0, 0, RANKS, FLAG_SHARED,
      "of the all-reduce; auto: by size; lesson 4: ring, direct or auto", NULL},
-    {"transport", "tcp | unix", "tcp", FLAG_CHOICE, AT(transport), 0, 0, RANKS, FLAG_SHARED,
-     "between ranks; unix: on one machine", NULL},
+    {"transport", "tcp | unix | mpi", TRANSPORT, FLAG_CHOICE, AT(transport), 0, 0, RANKS, FLAG_SHARED,
+     "between ranks; unix: on one machine; mpi: of a build with MPI=1, which has only that", NULL},
     {"link", "RATE,LATENCY[,...]", NULL, FLAG_TEXT, AT(link), 0, 0, RANKS, FLAG_SHARED,
      "slow links down to, for example, 100mbit,2ms; behind that may come 'jitter 1ms', which the latency "
      "varies by, and 'straggler 3', a rank with a quarter of the rate", NULL},

@@ -25,6 +25,7 @@ shellcheck     shellcheck                  ShellCheck          shellcheck
 valgrind       valgrind                    valgrind            -
 fashion-mnist  dataset-fashion-mnist       -                   -
 gloo           libgloo-dev,g++             -                   -
+mpi            libopenmpi-dev,openmpi-bin  openmpi-devel       open-mpi
 openmpi        libopenmpi-dev,openmpi-bin  openmpi-devel       open-mpi
 '
 
@@ -42,6 +43,7 @@ title_of() { # THING
     check) echo "Check (the library the tests are written with)" ;;
     fashion-mnist) echo "Fashion-MNIST" ;;
     gloo) echo "gloo (for its benchmark only)" ;;
+    mpi) echo "MPI (Open MPI or MPICH, its mpicc and mpirun; for MPI=1 only)" ;;
     openmpi) echo "Open MPI (for its benchmark only)" ;;
     *) echo "$1" ;;
     esac
@@ -60,6 +62,10 @@ all_given() { # the user has said where every library is: pkg-config has nothing
 gloo_compiles() {
     # shellcheck disable=SC2086 # CXX may hold options
     echo '#include <gloo/allreduce.h>' | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1
+}
+
+mpi_compiles() {
+    echo '#include <mpi.h>' | mpicc -E -x c - >/dev/null 2>&1
 }
 
 is_openmpi() { # another MPI's compiler has no such option
@@ -90,6 +96,7 @@ present() { # THING
     libfuzzer) links_fuzzer ;;
     fashion-mnist) [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ] ;;
     gloo) gloo_compiles ;;
+    mpi) command -v mpirun >/dev/null && mpi_compiles ;;
     openmpi) command -v mpirun >/dev/null && is_openmpi ;;
     *) command -v "$1" >/dev/null ;;
     esac

@@ -152,7 +152,7 @@ static void print_row(const struct measuring *measuring, size_t size, size_t ind
 static void print_title(const struct measuring *measuring, enum algorithm algorithm)
 {
     static const char *const transports[] = {
-        [COMM_TCP] = "TCP on loopback", [COMM_UNIX] = "Unix sockets"};
+        [COMM_TCP] = "TCP on loopback", [COMM_UNIX] = "Unix sockets", [COMM_MPI] = "MPI"};
     const struct bench *bench = measuring->bench;
     fprintf(bench->out, "%s all-reduce of floats, %d ranks on %ld cores, %s%s%s\n",
             algorithm_name(algorithm), comm_world(measuring->comm), sysconf(_SC_NPROCESSORS_ONLN),

@@ -40,7 +40,7 @@ enum comm_operation {
     COMM_BARRIER
 };
 
-enum comm_transport { COMM_TCP, COMM_UNIX };
+enum comm_transport { COMM_TCP, COMM_UNIX, COMM_MPI }; // a build has the first two or the last
 
 /* What a collective call is. Every frame carries it, and ranks that disagree are told so. */
 struct comm_call {

@@ -2,6 +2,7 @@
 #include "lesson02_allreduce/meet.h"
 #include "common/compare.h"
 #include "lesson02_allreduce/gather.h"
+#include "lesson02_allreduce/rendezvous.h"
 #include "lesson02_allreduce/tuning.h"
 
 #include <errno.h>
@@ -64,6 +65,15 @@ static int check_link(struct run *run)
     return 0;
 }
 
+static int check_build(struct run *run, const struct comm_config *config)
+{
+    run->exit_code = EXIT_USAGE;
+    int error = rendezvous_check(config, &run->fail);
+    if (!error)
+        run->exit_code = EXIT_RUN_FAILED;
+    return error;
+}
+
 int meet(struct comm **comm, struct run *run)
 {
     struct choice choice;
@@ -80,7 +90,9 @@ int meet(struct comm **comm, struct run *run)
         .link = run->options.link_spec,
         .seed = run->options.seed,
     };
-    error = comm_open(comm, &run->environment, &config, &run->fail);
+    error = check_build(run, &config);
+    if (!error)
+        error = comm_open(comm, &run->environment, &config, &run->fail);
     if (!error)
         comm_set_choice(*comm, &choice);
     run->gather = gather_numbers;

@@ -187,6 +187,15 @@ static int hand_over(struct meeting *meeting)
     return meeting->fail->code;
 }
 
+int rendezvous_check(const struct comm_config *config, struct fail *fail)
+{
+    if (config->transport != COMM_MPI)
+        return 0;
+    return fail_set(fail, -EINVAL,
+                    "--transport: mpi is not in this program; build it with 'make MPI=1' and start "
+                    "build/mpi's with mpirun");
+}
+
 int rendezvous_meet(const struct environment *environment, const struct comm_config *config,
                     int *fds, struct fail *fail)
 {

@@ -15,6 +15,9 @@
 
 #include "lesson02_allreduce/comm.h"
 
+/* 0, or -EINVAL: what this build cannot do, and which can. */
+int rendezvous_check(const struct comm_config *config, struct fail *fail);
+
 /* For a world of 2 or more. fds (world): to each rank, connected, close-on-exec, the caller's; this
  * rank's own is -1. Rank 0
  * takes over environment->rendezvous_fd when there is one. 0, or a negative error; fail names who

@@ -11,7 +11,8 @@
 
 enum { LINE_BYTES = 128 };
 
-static const char *const transports[] = {[COMM_TCP] = "tcp", [COMM_UNIX] = "unix"};
+static const char *const transports[] = {
+    [COMM_TCP] = "tcp", [COMM_UNIX] = "unix", [COMM_MPI] = "mpi"};
 
 static const char *algorithm_of(const struct choice_row *row)
 {

@@ -186,7 +186,7 @@ static const struct {
     {4, "--offload d", "--offload is not part of this version"},
     {2, "--algorithm torus",
      "--algorithm: expected ring | root | tree | halving | direct | auto, found 'torus'"},
-    {2, "--transport=udp", "--transport: expected tcp | unix, found 'udp'"},
+    {2, "--transport=udp", "--transport: expected tcp | unix | mpi, found 'udp'"},
     {3, "--compress bf16", "--compress bf16 is not part of this version; accepted: none"},
     {4, "--algorithm tree",
      "lesson 4 needs a reduce-scatter, which only these have: ring | direct | auto"},
