@@ -363,6 +363,28 @@ START_TEST(a_rank_sends_what_the_list_of_steps_says)
 }
 END_TEST
 
+/* Of 2^24, 1, 1, 1 root makes 2^24, and a tree, which adds the last two first, 2^24 + 2. */
+static int choice_body(struct ranks_self *self)
+{
+    static const struct choice by_size = {{{16, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_TREE}}};
+    const float big = 16777216, mine = self->rank == 0 ? big : 1;
+    int wrong = 0;
+    comm_set_choice(self->comm, &by_size);
+    for (size_t count = 3; count <= 5 && !wrong; count++) {
+        float data[5] = {mine, mine, mine, mine, mine};
+        wrong = allreduce(self->comm, data, data, count, COMM_F32, COMM_SUM) ||
+                ranks_expect(self, data[0] == (count <= 4 ? big : big + 2), "%zu floats: %.0f",
+                             count, (double)data[0]);
+    }
+    return wrong;
+}
+
+START_TEST(the_choice_goes_by_bytes)
+{
+    run(4, choice_body, ALGORITHM_AUTO, COMM_TCP);
+}
+END_TEST
+
 /* Refused before a byte is sent, so the communicator lives; neighbours that only touch are fine. */
 static int overlap_body(struct ranks_self *self)
 {
@@ -418,6 +440,7 @@ Suite *allreduce_suite(void)
                         16);
     tcase_add_loop_test(tcase, ring_and_direct_come_in_two_halves_of_the_same_bits, 0, 8);
     tcase_add_loop_test(tcase, a_rank_sends_what_the_list_of_steps_says, 0, 4 * ALGORITHMS);
+    tcase_add_test(tcase, the_choice_goes_by_bytes);
     tcase_add_loop_test(tcase, arrays_that_overlap_in_part_are_refused_and_nothing_is_lost, 0,
                         ALGORITHMS);
     tcase_add_loop_test(tcase, root_tree_and_halving_have_no_halves, 0, 3);
