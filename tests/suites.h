@@ -66,6 +66,7 @@ Suite *stairs_suite(void);
 Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
 Suite *launches_suite(void);
+Suite *jobs_suite(void);
 Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
 
@@ -137,6 +138,7 @@ static const struct suite_entry suites[] = {
     {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
     {"launches", launches_suite},
+    {"jobs", jobs_suite},
     {"namespaces", namespaces_suite},
     {"mutants", mutants_suite},
     {NULL, NULL},

@@ -406,7 +406,7 @@ static int clean_body(struct ranks_self *self)
     for (int step = 0; step < 2 && !error; step++)
         error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     unsigned seed = *(unsigned *)self->context + (unsigned)self->rank;
-    pause_seconds(rand_r(&seed) % 50 / 1000.0);
+    pause_seconds(rand_r(&seed) % 200 / 1000.0);
     return error ? 1 : 0;
 }
 
