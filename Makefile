@@ -180,7 +180,7 @@ clean: ## remove what was built
 
 # Every object depends on this file. So nothing compiles before what is missing has been named, and
 # everything compiles anew when the compiler or its flags change.
-$(BUILD)/flags: export SETTINGS = $(CC) $(COMPILE) $(LDFLAGS) $(LIBS) $(CHECK_LIBS)
+$(BUILD)/flags: export SETTINGS = $(COMPILE) $(LDFLAGS) $(LIBS) $(CHECK_LIBS)
 $(BUILD)/flags: always
 	@sh common/install.sh name $(if $(TESTING),$(TO_TEST),$(TO_BUILD))
 	@mkdir -p $(@D)
