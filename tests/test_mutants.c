@@ -366,20 +366,26 @@ START_TEST(halves_given_in_another_order_are_found_by_lesson_2)
 }
 END_TEST
 
+/* Each rank begins with its own part, and so each chunk at another rank. */
+static const char in_rank_order[] =
+    "    for (int rank = 0; rank < all->world && !error; rank++) {\n"
+    "        enum comm_receive how = rank == 0 ? COMM_STORE : COMM_REDUCE;\n"
+    "        if (rank != all->rank)\n"
+    "            comm_receive(all->comm, rank, folded, part.count, how);\n"
+    "        else if (rank == 0)";
+static const char from_its_own_on[] =
+    "    for (int turn = 0; turn < all->world && !error; turn++) {\n"
+    "        int rank = (all->rank + turn) % all->world;\n"
+    "        if (turn > 0)\n"
+    "            comm_receive(all->comm, rank, folded, part.count, COMM_REDUCE);\n"
+    "        else if (turn == 0)";
+
 START_TEST(direct_parts_folded_from_their_owner_on_are_found_by_lesson_2)
 {
     static const struct mutant mutant = {
         .file = "lesson02_allreduce/direct.c",
-        .text = "    for (int rank = 0; rank < all->world && !error; rank++) {\n"
-                "        enum comm_receive how = rank == 0 ? COMM_STORE : COMM_REDUCE;\n"
-                "        if (rank != all->rank)\n"
-                "            comm_receive(all->comm, rank, folded, part.count, how);\n"
-                "        else if (rank == 0)",
-        .mistake = "    for (int turn = 0; turn < all->world && !error; turn++) {\n"
-                   "        int rank = (all->rank + turn) % all->world;\n"
-                   "        if (turn > 0)\n"
-                   "            comm_receive(all->comm, rank, folded, part.count, COMM_REDUCE);\n"
-                   "        else if (turn == 0)",
+        .text = in_rank_order,
+        .mistake = from_its_own_on,
         .lesson = {2, 3},
         .arguments = "--steps 2 --algorithm direct",
         .proof = "gradient after the direct = lesson 1's shares added in direct order",
@@ -390,22 +396,13 @@ START_TEST(direct_parts_folded_from_their_owner_on_are_found_by_lesson_2)
 }
 END_TEST
 
-/* Each rank begins with its own part, and so each chunk elsewhere. Of buckets one by one both sides
- * are wrong alike. */
+/* Of buckets one by one both sides are wrong alike. */
 START_TEST(an_order_that_depends_on_the_cut_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson02_allreduce/direct.c",
-        .text = "    for (int rank = 0; rank < all->world && !error; rank++) {\n"
-                "        enum comm_receive how = rank == 0 ? COMM_STORE : COMM_REDUCE;\n"
-                "        if (rank != all->rank)\n"
-                "            comm_receive(all->comm, rank, folded, part.count, how);\n"
-                "        else if (rank == 0)",
-        .mistake = "    for (int turn = 0; turn < all->world && !error; turn++) {\n"
-                   "        int rank = (all->rank + turn) % all->world;\n"
-                   "        if (turn > 0)\n"
-                   "            comm_receive(all->comm, rank, folded, part.count, COMM_REDUCE);\n"
-                   "        else if (turn == 0)",
+        .text = in_rank_order,
+        .mistake = from_its_own_on,
         .lesson = {3, 3},
         .arguments = "--steps 2 --algorithm direct",
         .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce on the whole gradient",
