@@ -1,4 +1,5 @@
-/* The ring's collectives over real sockets: right sums, the same bits everywhere, any size. */
+/* The ring's collectives over real sockets: right sums, the same bits everywhere, any size. With
+ * LONG=1 also of more bytes than 31 bits count, for which two ranks take 4.3 GB. */
 #include "common/slice.h"
 #include "lesson02_allreduce/replay.h"
 #include "lesson02_allreduce/ring.h"
@@ -84,6 +85,23 @@ START_TEST(sixteen_ranks_meet_and_sum)
 {
     struct ranks_result result;
     ranks_run(16, small_allreduce_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+static int long_allreduce_body(struct ranks_self *self)
+{
+    return check_allreduce(self, ((size_t)1 << 29) + 3, true) ? 1 : 0;
+}
+
+START_TEST(a_vector_of_two_gibibytes_and_more_is_exact)
+{
+    struct ranks_plan plan = {
+        .world = 2, .body = long_allreduce_body, .transport = _i ? COMM_UNIX : COMM_TCP};
+    struct ranks_result result;
+    if (!getenv("LONG"))
+        return;
+    ranks_run_plan(&plan, &result);
     ranks_assert_ok(&result);
 }
 END_TEST
@@ -234,6 +252,7 @@ Suite *ring_suite(void)
     tcase_add_loop_test(tcase, allreduce_is_exact_for_every_world_and_count_in_place_and_not, 0,
                         WORLDS);
     tcase_add_test(tcase, sixteen_ranks_meet_and_sum);
+    tcase_add_loop_test(tcase, a_vector_of_two_gibibytes_and_more_is_exact, 0, 2);
     tcase_add_loop_test(tcase, the_ring_adds_in_the_order_of_its_replay_bit_for_bit, 0, WORLDS);
     tcase_add_test(tcase, all_ranks_hold_the_same_bits);
     tcase_add_loop_test(tcase, the_halves_of_an_allreduce_leave_chunk_r_at_rank_r_in_double, 0,
