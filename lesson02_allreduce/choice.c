@@ -7,10 +7,12 @@ struct choice choice_fixed(enum algorithm algorithm)
 }
 
 /* Measured on 2 cores, by TCP and Unix sockets. Two ranks: direct's one step wins while it lasts,
- * then the two are alike and the ring's segments a little faster. More ranks, up to 4 measured and up
- * to 64 MiB: direct, whose two steps wake a rank less often than the ring's 2 (R - 1). Not measured:
- * many ranks on many hosts, where R - 1 partners at once crowd a host's one link; there a ring's two
- * partners are the safer guess for what takes long. */
+ * then the ring, both of whose ranks work all the time. More ranks, 3 to 8 measured: up to 64 KiB root,
+ * for cores that are shared have to handle 2 (R - 1) messages instead of direct's R (R - 1); then
+ * direct, which wakes a rank less often than the ring's 2 (R - 1) rounds. Both fold in rank order, so
+ * the border between them shows in no bit. Not measured: many ranks on many hosts, where R - 1
+ * partners at once crowd a host's one link; there a ring's two partners are the safer guess for what
+ * takes long. */
 struct choice choice_builtin(int world)
 {
     if (world == 2)
@@ -18,8 +20,17 @@ struct choice choice_builtin(int world)
             .rows = {{(int64_t)algorithm_direct_whole_bytes(2), ALGORITHM_DIRECT},
                      {INT64_MAX, ALGORITHM_RING}}};
     if (world <= 8)
-        return choice_fixed(ALGORITHM_DIRECT);
+        return (struct choice){.rows = {{64 << 10, ALGORITHM_ROOT}, {INT64_MAX, ALGORITHM_DIRECT}}};
     return (struct choice){.rows = {{64 << 10, ALGORITHM_DIRECT}, {INT64_MAX, ALGORITHM_RING}}};
+}
+
+struct choice choice_builtin_halves(int world)
+{
+    struct choice choice = choice_builtin(world);
+    for (size_t i = 0; i < CHOICE_ROWS_MOST; i++)
+        if (choice.rows[i].algorithm == ALGORITHM_ROOT)
+            choice.rows[i].algorithm = ALGORITHM_DIRECT;
+    return choice;
 }
 
 static const struct choice_row *row_for(const struct choice *choice, size_t bytes)

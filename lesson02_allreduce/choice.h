@@ -33,6 +33,9 @@ struct choice choice_fixed(enum algorithm algorithm);
 /* For this world, from measurements on a small machine (see choice.c). */
 struct choice choice_builtin(int world);
 
+/* The same of the algorithms that have a reduce-scatter and an all-gather: ring and direct. */
+struct choice choice_builtin_halves(int world);
+
 enum algorithm choice_for(const struct choice *choice, size_t bytes);
 
 /* Up to which size the row of this one holds. */

@@ -37,10 +37,13 @@ static int make_choice(struct run *run, struct choice *choice)
 {
     const struct options *options = &run->options;
     enum algorithm algorithm = (enum algorithm)options->algorithm;
-    *choice = algorithm == ALGORITHM_AUTO ? choice_builtin(run->environment.world)
-                                          : choice_fixed(algorithm);
+    int world = run->environment.world;
     if (algorithm == ALGORITHM_AUTO && options->tuning)
         return read_tuning(run, choice);
+    if (algorithm == ALGORITHM_AUTO)
+        *choice = options->lesson < 4 ? choice_builtin(world) : choice_builtin_halves(world);
+    else
+        *choice = choice_fixed(algorithm);
     return 0;
 }
 

@@ -79,6 +79,20 @@ START_TEST(the_built_in_tables_spare_short_vectors_the_ring_and_leave_it_the_lon
 }
 END_TEST
 
+START_TEST(halves_are_made_by_ring_and_direct_and_elsewhere_alike)
+{
+    for (int world = 1; world <= ENVIRONMENT_WORLD_MOST; world++) {
+        const struct choice whole = choice_builtin(world), halves = choice_builtin_halves(world);
+        for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 2) {
+            enum algorithm algorithm = choice_for(&halves, bytes);
+            ck_assert(algorithm == ALGORITHM_RING || algorithm == ALGORITHM_DIRECT);
+            if (choice_for(&whole, bytes) != ALGORITHM_ROOT)
+                ck_assert_int_eq(algorithm, choice_for(&whole, bytes));
+        }
+    }
+}
+END_TEST
+
 Suite *choice_suite(void)
 {
     Suite *suite = suite_create("choice");
@@ -91,6 +105,7 @@ Suite *choice_suite(void)
     tcase_add_test(
         tcase,
         the_built_in_tables_spare_short_vectors_the_ring_and_leave_it_the_long_of_many_ranks);
+    tcase_add_test(tcase, halves_are_made_by_ring_and_direct_and_elsewhere_alike);
     suite_add_tcase(suite, tcase);
     return suite;
 }

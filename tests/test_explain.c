@@ -262,7 +262,7 @@ START_TEST(the_algorithm_asked_for_is_drawn)
         int world;
         const char *arguments, *title;
     } asked[] = {{3, "--explain --algorithm tree", "tree all-reduce of "},
-                 {3, "--explain --algorithm auto", "direct all-reduce of "},
+                 {3, "--explain --algorithm auto", "root all-reduce of "},
                  {2, "--explain --algorithm auto --hidden 1024", "ring all-reduce of "}};
     struct folder folder;
     struct program program;
