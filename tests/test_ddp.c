@@ -1,6 +1,8 @@
 /* Buckets that leave during backward bring home the bits of buckets sent after it. */
 #include "lesson03_ddp/ddp.h"
 #include "common/rng.h"
+#include "lesson01_single/layer.h"
+#include "lesson01_single/optimizer.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson03_ddp/replicas.h"
 #include "tests/inside.h"
@@ -287,6 +289,42 @@ START_TEST(ranks_with_other_first_weights_begin_with_rank_0s)
 }
 END_TEST
 
+/* --- one weight, used twice ------------------------------------------------------------------ */
+
+/* Each use adds its part before anything is sent: twice reduced would be 11, twice updated -1.8. */
+static int shared_body(struct ranks_self *self)
+{
+    static const float parts[2][2] = {{2, 3}, {6, 7}}, x = 1; // of each rank, of each use
+    static const size_t widths[2] = {1, 1};
+    const struct dense_shape one = {1, 1, 1};
+    struct options options = {.optimizer = OPTIMIZER_SGD};
+    struct slice whole = {0, 1};
+    struct memory memory = {0};
+    struct optimizer optimizer;
+    struct model model;
+    float param = 0, grad = 0;
+    for (int use = 0; use < 2; use++) {
+        float dy = parts[self->rank][use] / 2; // weighted by 1 / world before it is added
+        dense_backward_weight(&grad, &dy, &x, one);
+    }
+    model_plan(&model, widths, 1, false);
+    int wrong = optimizer_init(&optimizer, &options, &model, &whole, 1, &memory) ||
+                ring_allreduce(self->comm, &grad, &grad, 1, COMM_F32, COMM_SUM);
+    if (!wrong)
+        optimizer_step(&optimizer, &param, &grad, (struct rate){.lr = 0.1f, .clip = 1});
+    optimizer_release(&optimizer);
+    return wrong || ranks_expect(self, grad == 9, "the gradient is %g", (double)grad) ||
+           ranks_expect(self, param == -0.1f * 9, "the weight is %g", (double)param);
+}
+
+START_TEST(a_weight_used_twice_is_reduced_and_updated_once)
+{
+    struct ranks_result result;
+    ranks_run(2, shared_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 Suite *ddp_suite(void)
 {
     Suite *suite = suite_create("ddp");
@@ -301,6 +339,7 @@ Suite *ddp_suite(void)
     tcase_add_test(tcase, a_tensor_never_announced_is_an_error_that_names_it);
     tcase_add_test(tcase, a_tensor_never_announced_on_one_rank_stops_the_others_too);
     tcase_add_loop_test(tcase, ranks_with_other_first_weights_begin_with_rank_0s, 0, 4);
+    tcase_add_test(tcase, a_weight_used_twice_is_reduced_and_updated_once);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -8,16 +8,17 @@
 #include "tests/suites.h"
 #include "tests/sums.h"
 
+#include <arpa/inet.h>
 #include <check.h>
-#include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ enum {
     WORLD = 3,
     COUNT = 5003,
     DOORS_MOST = 8,
-    DESCRIPTORS_MOST = 1024,
+    DESCRIPTORS_MOST = 256,
     GROWTH_MOST_KB = 16 * 1024
 };
 
@@ -115,30 +116,17 @@ static size_t say(uint8_t bytes[SAYING_BYTES], const struct ranks_self *self, in
 
 /* --- strangers at every door ----------------------------------------------------------------- */
 
-/* A thread of each rank that comes to all of that rank's doors as they open. */
+/* A process beside each rank that comes to all of that rank's doors as they open. */
 struct visitor {
     const struct ranks_self *self;
-    atomic_bool over;
     struct sockaddr_storage doors[DOORS_MOST];
     socklen_t lengths[DOORS_MOST];
     int door_count;
     int strangers[STRANGERS_MOST], stranger_count; // connected sockets
 };
 
-static bool is_listening(int fd)
-{
-    int listens = 0;
-    socklen_t length = sizeof listens;
-    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens;
-}
-
-static int listening_sockets(void)
-{
-    int count = 0;
-    for (int fd = 0; fd < DESCRIPTORS_MOST; fd++)
-        count += is_listening(fd);
-    return count;
-}
+/* How a visitor ends. */
+enum verdict { ALL_WELL, DOORS_MISSED, STILL_LISTENING, STILL_CONNECTED };
 
 static void come(struct visitor *visitor, int door, int number)
 {
@@ -154,18 +142,17 @@ static void come(struct visitor *visitor, int door, int number)
     visitor->strangers[visitor->stranger_count++] = fd;
 }
 
-/* Of a socket that listens, unless it was visited already. */
-static void visit(struct visitor *visitor, int fd)
+/* Unless it was visited already. */
+static void visit(struct visitor *visitor, const struct sockaddr_storage *address, socklen_t length)
 {
     int door = visitor->door_count;
-    struct sockaddr_storage *address = &visitor->doors[door];
-    visitor->lengths[door] = sizeof *address;
-    memset(address, 0, sizeof *address);
-    if (getsockname(fd, (struct sockaddr *)address, &visitor->lengths[door]))
-        return;
     for (int i = 0; i < door; i++)
         if (memcmp(&visitor->doors[i], address, sizeof *address) == 0)
             return;
+    if (door == DOORS_MOST)
+        return;
+    visitor->doors[door] = *address;
+    visitor->lengths[door] = length;
     visitor->door_count++;
     for (int number = 0; number < SAYINGS; number++)
         come(visitor, door, number);
@@ -173,31 +160,78 @@ static void visit(struct visitor *visitor, int fd)
         come(visitor, door, 0);
 }
 
-static void *visitor_run(void *argument)
+/* Is this line of /proc/net/tcp or /proc/net/unix a socket that listens? Then its inode, or 0. */
+static unsigned long read_listener(const char *line, struct sockaddr_storage *address,
+                                   socklen_t *length)
 {
-    struct visitor *visitor = argument;
-    while (!atomic_load(&visitor->over)) {
-        for (int fd = 0; fd < DESCRIPTORS_MOST && visitor->door_count < DOORS_MOST; fd++)
-            if (is_listening(fd))
-                visit(visitor, fd);
-        pause_seconds(0.001);
+    struct sockaddr_in *tcp = (struct sockaddr_in *)address;
+    struct sockaddr_un *local = (struct sockaddr_un *)address;
+    unsigned ip, port, state;
+    unsigned long inode;
+    memset(address, 0, sizeof *address);
+    if (sscanf(line, " %*d: %X:%X %*s %X %*s %*s %*s %*u %*u %lu", &ip, &port, &state, &inode) ==
+            4 &&
+        state == 0x0a) {
+        *tcp = (struct sockaddr_in){
+            .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = ip};
+        *length = sizeof *tcp;
+        return inode;
     }
-    return NULL;
+    if (sscanf(line, "%*x: %*x %*x 00010000 %*x %*x %lu @%5s", &inode, local->sun_path + 1) == 2) {
+        local->sun_family = AF_UNIX;
+        *length = offsetof(struct sockaddr_un, sun_path) + 1 + ADDRESS_UNIX_DIGITS;
+        return inode;
+    }
+    return 0;
 }
 
-/* Every stranger has been hung up on. */
-static int check_dropped(struct ranks_self *self, const struct visitor *visitor)
+static bool has_socket(pid_t process, unsigned long inode)
+{
+    char path[64], link[64] = "", wanted[64];
+    snprintf(wanted, sizeof wanted, "socket:[%lu]", inode);
+    for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)process, fd);
+        ssize_t count = readlink(path, link, sizeof link - 1);
+        link[count > 0 ? count : 0] = 0;
+        if (strcmp(link, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* How many sockets of the rank listen; each is visited, if there is a visitor. */
+static int find_doors(pid_t rank, struct visitor *visitor)
+{
+    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/unix"};
+    char line[512];
+    int count = 0;
+    for (size_t i = 0; i < 2; i++) {
+        struct sockaddr_storage address;
+        socklen_t length;
+        FILE *table = fopen(tables[i], "r");
+        while (table && fgets(line, sizeof line, table)) {
+            unsigned long inode = read_listener(line, &address, &length);
+            if (inode == 0 || !has_socket(rank, inode))
+                continue;
+            count++;
+            if (visitor)
+                visit(visitor, &address, length);
+        }
+        if (table)
+            fclose(table);
+    }
+    return count;
+}
+
+static bool all_dropped(const struct visitor *visitor)
 {
     for (int i = 0; i < visitor->stranger_count; i++) {
         struct pollfd end = {.fd = visitor->strangers[i], .events = POLLIN};
         char byte;
-        bool dropped = poll(&end, 1, 2000) == 1 && recv(end.fd, &byte, 1, MSG_DONTWAIT) <= 0;
-        if (ranks_expect(self, dropped, "stranger %d of %d is still connected", i,
-                         visitor->stranger_count))
-            return 1;
-        close(end.fd);
+        if (poll(&end, 1, 2000) != 1 || recv(end.fd, &byte, 1, MSG_DONTWAIT) > 0)
+            return false;
     }
-    return 0;
+    return true;
 }
 
 struct siege {
@@ -205,36 +239,57 @@ struct siege {
     int late; // the rank that comes last: until then the others' doors stand open
 };
 
-/* Rank 0 has a front door and one for links, as every other has. The late rank's is open for but a
- * moment, and may be missed. */
-static int check_visit(struct ranks_self *self, const struct visitor *visitor, int late)
+/* A life beside a rank: until `open` ends, which is when the rank has met the others. Rank 0 has a
+ * front door and one for links, as every other has. The late rank's is open for but a moment, and
+ * may be missed. */
+static enum verdict besiege(const struct ranks_self *self, int open, pid_t rank)
 {
-    int doors = (self->rank == 0) + 1;
-    return (self->rank != late && ranks_expect(self, visitor->door_count == doors,
-                                               "%d doors were visited", visitor->door_count)) ||
-           ranks_expect(self, listening_sockets() == 0, "%d sockets still listen",
-                        listening_sockets()) ||
-           check_dropped(self, visitor);
+    const struct siege *siege = self->context;
+    struct visitor *visitor = calloc(1, sizeof *visitor);
+    struct pollfd end = {.fd = open, .events = POLLIN};
+    visitor->self = self;
+    while (poll(&end, 1, 1) == 0)
+        find_doors(rank, visitor);
+    if (self->rank != siege->late && visitor->door_count != (self->rank == 0) + 1)
+        return DOORS_MISSED;
+    if (find_doors(rank, NULL) > 0)
+        return STILL_LISTENING;
+    return all_dropped(visitor) ? ALL_WELL : STILL_CONNECTED;
+}
+
+static pid_t send_visitor(const struct ranks_self *self, const int open[2])
+{
+    pid_t rank = getpid(), visitor = fork();
+    if (visitor != 0)
+        return visitor;
+    close(open[1]);
+    if (self->environment.rendezvous_fd >= 0)
+        close(self->environment.rendezvous_fd); // or the front door would not be shut
+    _exit((int)besiege(self, open[0], rank));
 }
 
 static int besieged_body(struct ranks_self *self)
 {
+    static const char *const verdicts[] = {
+        "all well", "a door was missed", "a socket still listens", "a stranger is still connected"};
     const struct siege *siege = self->context;
-    struct visitor *visitor = calloc(1, sizeof *visitor);
-    pthread_t thread;
-    visitor->self = self;
-    self->config.transport = siege->transport;
+    int open[2], status = 0;
+    if (pipe(open))
+        return 1;
+    pid_t visitor = send_visitor(self, open);
     long before = peak_kilobytes();
-    pthread_create(&thread, NULL, visitor_run, visitor);
+    self->config.transport = siege->transport;
     if (self->rank == siege->late)
         pause_seconds(0.5);
     int wrong = comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0;
-    atomic_store(&visitor->over, true);
-    pthread_join(thread, NULL);
-    wrong = wrong || check_visit(self, visitor, siege->late) || reduce_with_each(self);
+    close(open[1]);
+    wrong = wrong || reduce_with_each(self);
     long grown = peak_kilobytes() - before;
-    free(visitor);
-    return wrong || ranks_expect(self, grown < GROWTH_MOST_KB, "%ld KiB more", grown);
+    waitpid(visitor, &status, 0);
+    return wrong ||
+           ranks_expect(self, status == 0, "%s",
+                        WIFEXITED(status) ? verdicts[WEXITSTATUS(status)] : "killed") ||
+           ranks_expect(self, grown < GROWTH_MOST_KB, "%ld KiB more", grown);
 }
 
 START_TEST(strangers_at_every_door_change_no_bit_and_are_all_dropped)
