@@ -22,8 +22,9 @@ static void run(struct program *program, const char *command)
 }
 
 /* With 2 ranks the ratios of the rounds at 4 bytes are 2, 4 and 3, so 3; the ratio of the medians
- * would be 4. At 64 MiB they are 12, and the geometric mean is 6. With 4 ranks there are two rounds,
- * and the median is between them; no floor was run, and none has a column. */
+ * would be 4. At 64 MiB they are 12, and the geometric mean is 6; a floor of Unix sockets says nothing
+ * of TCP. With 4 ranks there are two rounds, and the median is between them; no floor was run, and none
+ * has a column. */
 static const char times[] = "cat > times <<'END'\n"
                             "tcp:ring 2 1 4 10\n"
                             "gloo 2 1 4 20\n"
@@ -40,6 +41,7 @@ static const char times[] = "cat > times <<'END'\n"
                             "tcp:ring 2 3 67108864 400\n"
                             "gloo 2 3 67108864 4800\n"
                             "floor 2 3 67108864 360\n"
+                            "floor-unix 2 3 67108864 300\n"
                             "tcp:ring 4 1 4 10\n"
                             "gloo 4 1 4 10\n"
                             "tcp:ring 4 2 4 10\n"
@@ -50,11 +52,11 @@ START_TEST(ratios_are_taken_round_by_round)
 {
     static const char expected[] =
         "\n2 ranks: time of the column / time of the row, median (least-most) of 3 rounds\n\n"
-        "| bytes | row | its us | gloo | floor |\n"
-        "|--:|:--|--:|--:|--:|\n"
-        "| 4 | tcp:ring | 20.0 | 3.00 (2.00-4.00) |  |\n"
-        "| 67108864 | tcp:ring | 200.0 | 12.00 (12.00-12.00) | 80 % (75-90) |\n"
-        "| geometric mean | tcp:ring | | 6.00 |  |\n"
+        "| bytes | row | its us | gloo | floor | floor-unix |\n"
+        "|--:|:--|--:|--:|--:|--:|\n"
+        "| 4 | tcp:ring | 20.0 | 3.00 (2.00-4.00) |  |  |\n"
+        "| 67108864 | tcp:ring | 200.0 | 12.00 (12.00-12.00) | 80 % (75-90) |  |\n"
+        "| geometric mean | tcp:ring | | 6.00 |  |  |\n"
         "\n4 ranks: time of the column / time of the row, median (least-most) of 2 rounds\n\n"
         "| bytes | row | its us | gloo |\n"
         "|--:|:--|--:|--:|\n"
@@ -64,7 +66,8 @@ START_TEST(ratios_are_taken_round_by_round)
     struct program program;
     char command[2048];
     snprintf(command, sizeof command,
-             "%sLC_ALL=C awk -v rows=tcp:ring -v columns='gloo floor' -f $at/ratios.awk times",
+             "%sLC_ALL=C awk -v rows=tcp:ring -v columns='gloo floor floor-unix' -f $at/ratios.awk "
+             "times",
              times);
     run(&program, command);
     ck_assert_str_eq(program.err, "");
@@ -92,6 +95,22 @@ START_TEST(the_table_of_our_benchmark_is_read)
         ck_assert_double_gt(us, 0);
     }
     ck_assert(program_gone(&program));
+    program_close(&program);
+}
+END_TEST
+
+START_TEST(of_our_table_the_median_is_taken)
+{
+    struct program program;
+    run(&program,
+        "cat > launch <<'END'\n"
+        "#!/bin/sh\n"
+        "echo '[0] |     bytes |    min us | median us |    p99 us | alg GB/s | bus GB/s |'\n"
+        "echo '[0] |         4 |       1.5 |       2.5 |      99.0 |    0.000 |    0.000 |'\n"
+        "END\n"
+        "chmod +x launch; ROUNDS=1 WORLDS=2 OURS=tcp:ring PEERS= sh $at/bench_peers.sh .");
+    ck_assert_msg(strstr(program.out, "\n| 4 | tcp:ring | 2.5 |") != NULL, "%s%s", program.out,
+                  program.err);
     program_close(&program);
 }
 END_TEST
@@ -129,6 +148,7 @@ Suite *peers_suite(void)
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, ratios_are_taken_round_by_round);
     tcase_add_test(tcase, the_table_of_our_benchmark_is_read);
+    tcase_add_test(tcase, of_our_table_the_median_is_taken);
     tcase_add_test(tcase, a_peer_that_is_not_installed_is_named_and_left_out);
     tcase_add_test(tcase, what_fails_is_named_with_what_it_said);
     suite_add_tcase(suite, tcase);
