@@ -1,10 +1,10 @@
 /*
- * message: a message of fixed size, made from fuzzed bytes without knowing where its fields lie.
+ * message: a message of fixed size, made from fuzzed bytes.
  *
  *     | which | place bits | place bits | ...     one of our own messages, with some bits turned
  *     |   0   | byte byte byte ...                a stranger's, as it is
  *
- * So the corpus knows no layout, and stays what it is when a field moves.
+ * A place counts from the message's first byte: when a field moves, its seeds move with it.
  */
 #ifndef TESTS_FUZZ_MESSAGE_H
 #define TESTS_FUZZ_MESSAGE_H
