@@ -160,8 +160,9 @@ void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result)
     environment->launched = true;
     snprintf(environment->master_address, sizeof environment->master_address, "127.0.0.1");
     environment->rendezvous_fd = ranks_bind(&environment->master_port);
-    for (int i = 0; i < ENVIRONMENT_TOKEN_BYTES; i++)
-        environment->token[i] = (uint8_t)(environment->master_port >> (i % 2 * 8));
+    /* A port that is free again may be another test's, whose ranks still call there. */
+    uint64_t token = (uint64_t)getpid() << 16 | (unsigned)environment->master_port;
+    memcpy(environment->token, &token, sizeof token);
 
     fork_all(&run);
     wait_all(&run, result);
