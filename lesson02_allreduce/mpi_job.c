@@ -10,34 +10,60 @@
 
 static const double LINGER_SECONDS = 1;
 
-/* MPI's own state is one to a process and asked for by nobody's pointer; so is this bit of it. */
+/* MPI's own state is one to a process and asked for by nobody's pointer; so is this part of it. */
 static bool spoiled;
+static char waste[256 * 1024]; // messages that nobody wants any more; none is longer
 
 void mpi_job_spoil(void)
 {
     spoiled = true;
 }
 
-/* All ranks have come to their end, or, of a job that failed, time is up. */
-static void wait_for_all(void)
+/* The next message of a rank: its tag. 0: time is up, as it can only be in a job that failed. */
+static int hear(int rank, double until)
 {
-    MPI_Request all;
+    MPI_Request request;
+    MPI_Status status;
     int done = 0;
+    if (MPI_Irecv(waste, sizeof waste, MPI_BYTE, rank, MPI_ANY_TAG, MPI_COMM_WORLD, &request) !=
+        MPI_SUCCESS)
+        return 0;
+    while (MPI_Test(&request, &done, &status) == MPI_SUCCESS && !done) {
+        if (spoiled && clock_seconds() > until)
+            return 0;
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
+    return done ? status.MPI_TAG : 0;
+}
+
+/* Each rank sends all others a last message. Messages keep their order, so what comes before it are
+ * goodbyes and bad news that were not waited for: MPI wants every message to be received. */
+static void hear_all_out(int own, int world)
+{
     double until = clock_seconds() + LINGER_SECONDS;
-    if (MPI_Ibarrier(MPI_COMM_WORLD, &all) != MPI_SUCCESS)
-        return;
-    while (MPI_Test(&all, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
-           !(spoiled && clock_seconds() > until))
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int rank = 0; rank < world; rank++) {
+        MPI_Request request;
+        if (rank != own && MPI_Isend(waste, 0, MPI_BYTE, rank, MPI_JOB_END, MPI_COMM_WORLD,
+                                     &request) == MPI_SUCCESS)
+            MPI_Request_free(&request); // that it has come is known when all have ended
+    }
+    for (int rank = 0; rank < world; rank++)
+        for (int tag = MPI_JOB_BYTES; rank != own && tag != MPI_JOB_END && tag != 0;)
+            tag = hear(rank, until);
 }
 
 static void on_exit_of_program(void)
 {
-    wait_for_all();
-    if (spoiled)
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    else
+    int rank, world;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    hear_all_out(rank, world);
+    if (!spoiled) {
         MPI_Finalize();
+        return;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); // mpirun is to read what was said
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
 /* Errors come back as codes; left to itself MPI would end the process where one happens. */

@@ -17,19 +17,22 @@
 #include "lesson02_allreduce/link.h"
 #include "lesson02_allreduce/mpi_job.h"
 
+#include "common/clock.h"
+
 #include <assert.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TAG_BYTES = 1,
     MESSAGE_BYTES =
         120 * 1024, // at most: half of the staging buffer takes it, and part of an element
     LETTER_BYTES = 4096,
     QUEUE_MOST = 3, // parcels of one peer: a frame, "I wait myself", news
     TURN_MILLISECONDS = 1
 };
+
+static const double SETTLING_SECONDS = 0.1;
 
 /* A parcel's bytes that are not sent yet: of its header, then of its payload. */
 struct queued {
@@ -70,7 +73,7 @@ static bool is_over(struct link *link, MPI_Request *request)
 
 static bool send_bytes(struct link *link, const void *bytes, size_t size, MPI_Request *request)
 {
-    return done_by(link, MPI_Isend(bytes, (int)size, MPI_BYTE, link->mailbox->rank, TAG_BYTES,
+    return done_by(link, MPI_Isend(bytes, (int)size, MPI_BYTE, link->mailbox->rank, MPI_JOB_BYTES,
                                    MPI_COMM_WORLD, request));
 }
 
@@ -172,7 +175,7 @@ size_t link_queued_bytes(const struct link *link)
 static void expect(struct link *link)
 {
     struct mailbox *mailbox = link->mailbox;
-    done_by(link, MPI_Irecv(mailbox->arrived, MESSAGE_BYTES, MPI_BYTE, mailbox->rank, TAG_BYTES,
+    done_by(link, MPI_Irecv(mailbox->arrived, MESSAGE_BYTES, MPI_BYTE, mailbox->rank, MPI_JOB_BYTES,
                             MPI_COMM_WORLD, &mailbox->expecting));
 }
 
@@ -258,12 +261,21 @@ void link_close(struct link *link)
     link->open = false;
 }
 
-/* Has MPI no more business with this mailbox? */
+/* Is a request over, soon? One that was cancelled is, and so are the last words. */
+static bool settles(struct link *link, MPI_Request *request)
+{
+    double until = clock_seconds() + SETTLING_SECONDS;
+    while (!is_over(link, request))
+        if (clock_seconds() > until)
+            return false;
+    return true;
+}
+
 static bool is_idle(struct link *link)
 {
     struct mailbox *mailbox = link->mailbox;
-    return is_over(link, &mailbox->sending_letter) && is_over(link, &mailbox->sending) &&
-           is_over(link, &mailbox->expecting);
+    return settles(link, &mailbox->sending_letter) && settles(link, &mailbox->sending) &&
+           settles(link, &mailbox->expecting);
 }
 
 /* Memory that MPI may still read or write is not freed; it goes with the process, soon. */

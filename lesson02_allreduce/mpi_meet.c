@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TAG_FINGERPRINT = 2 };
-
 /* Kept as long as MPI may write into it. */
 struct roll {
     uint64_t mine, theirs[ENVIRONMENT_WORLD_MOST];
@@ -46,25 +44,35 @@ static void call_roll(struct roll *roll, const struct environment *environment)
         *in = *out = MPI_REQUEST_NULL;
         if (rank == environment->rank)
             continue;
-        MPI_Irecv(&roll->theirs[rank], 1, MPI_UINT64_T, rank, TAG_FINGERPRINT, MPI_COMM_WORLD, in);
-        MPI_Isend(&roll->mine, 1, MPI_UINT64_T, rank, TAG_FINGERPRINT, MPI_COMM_WORLD, out);
+        MPI_Irecv(&roll->theirs[rank], 1, MPI_UINT64_T, rank, MPI_JOB_FINGERPRINT, MPI_COMM_WORLD,
+                  in);
+        MPI_Isend(&roll->mine, 1, MPI_UINT64_T, rank, MPI_JOB_FINGERPRINT, MPI_COMM_WORLD, out);
     }
 }
 
-/* 0, or an error that names a rank that did not answer in time. */
+/* A rank that has not told its fingerprint, or has not been told ours; -1: all is done. */
+static int first_missing(struct roll *roll, int world)
+{
+    for (int i = 0; i < 2 * world; i++) {
+        int done = 0;
+        MPI_Test(&roll->requests[i], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            return i % world;
+    }
+    return -1;
+}
+
 static int hear_all(struct roll *roll, const struct environment *environment, double seconds,
                     struct fail *fail)
 {
     double until = clock_seconds() + seconds;
-    int done = 0, missing = 0;
-    while (MPI_Testall(2 * environment->world, roll->requests, &done, MPI_STATUSES_IGNORE) ==
-               MPI_SUCCESS &&
-           !done && clock_seconds() < until)
+    int missing = first_missing(roll, environment->world);
+    while (missing >= 0 && clock_seconds() < until) {
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    if (done)
+        missing = first_missing(roll, environment->world);
+    }
+    if (missing < 0)
         return 0;
-    while (missing < environment->world - 1 && roll->requests[missing] == MPI_REQUEST_NULL)
-        missing++;
     return fail_set(fail, -ETIMEDOUT,
                     "rank %d: rank %d was started, but has not joined within %g s",
                     environment->rank, missing, seconds);
