@@ -18,7 +18,8 @@
 
 enum { CALLS = 10000, SETTLED = 1000, MOST = 20000, LARGE = 200003, PAGES_MOST = 128 };
 
-/* The sanitizers' runtimes have it (sanitizer/allocator_interface.h). */
+/* The sanitizers' runtimes have it (sanitizer/allocator_interface.h), hence the reserved name. */
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
 
 /* What rank 0 .. world - 1 agree on about one call, all drawn from its number. */
