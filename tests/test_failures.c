@@ -38,8 +38,9 @@ enum { COUNT = 3000, CALLS_BEFORE = 20, CALLS_PAUSED = 60, CALLS_MOST = 1000000 
 static const double FAR_SECONDS = 10, PAUSE_SECONDS = 0.3;
 
 /* Where a deadline ends the cell, it is short, but all others must have met before; elsewhere nobody
- * is to come near it. How soon after a death most survivors know; on a busy machine, some are not
- * let run. A sanitized process takes some ten times as long, and more when it ends. */
+ * is to come near it. How soon after a death all survivors know: a busy machine does not always let
+ * them run, so a cell in which one was late is tried again. A sanitized process takes some ten times
+ * as long, and more when it ends. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const double TIMEOUT_SECONDS = 5, SOON_SECONDS = 4;
 #else
@@ -53,10 +54,9 @@ struct cell {
     int world, victim;
     enum comm_transport transport;
     double acted, knew[4];
-    atomic_int calls;    // the victim has made
-    int survivors, late; // of those, who knew of a death, but not soon
-    bool ok;
-    char text[1200]; // why not
+    atomic_int calls; // the victim has made
+    bool late;        // a survivor knew of a death, but not soon
+    char text[1200];  // why not
 };
 
 static void pause_seconds(double seconds)
@@ -249,11 +249,13 @@ static void judge_rank(struct cell *cell, const struct ranks_result *result, int
     } else if (seconds > most) {
         snprintf(text, room, "rank %d knew after %.2f s: %.500s", rank, seconds,
                  result->text[rank]);
-    } else if (shows_at_once(cell)) {
-        cell->survivors++;
-        cell->late += seconds > SOON_SECONDS;
+    } else if (shows_at_once(cell) && seconds > SOON_SECONDS) {
+        cell->late = true;
+        snprintf(text, room, "rank %d knew after %.2f s, and so in every try", rank, seconds);
     }
 }
+
+enum { TRIES = 3 };
 
 /* In a process of its own. */
 static void run_cell(struct cell *cell)
@@ -265,10 +267,15 @@ static void run_cell(struct cell *cell)
                               .stops = cell->action == STOPPED,
                               .unopened = true};
     struct ranks_result result;
-    ranks_run_plan(&plan, &result);
-    for (int rank = 0; rank < cell->world && !cell->text[0]; rank++)
-        judge_rank(cell, &result, rank);
-    cell->ok = cell->text[0] == 0;
+    cell->late = true;
+    for (int try = 0; try < TRIES && cell->late; try++) {
+        cell->late = false;
+        cell->text[0] = 0;
+        atomic_store(&cell->calls, 0);
+        ranks_run_plan(&plan, &result);
+        for (int rank = 0; rank < cell->world && !cell->text[0]; rank++)
+            judge_rank(cell, &result, rank);
+    }
 }
 
 enum { CELLS_MOST = 64 };
@@ -342,16 +349,10 @@ START_TEST(whatever_a_rank_does_all_others_name_it_and_go)
     size_t count = fill(cells, action, phase);
     run_cells(cells, count);
     close(lifeline[1]);
-    int survivors = 0, late = 0;
-    for (size_t i = 0; i < count; i++) {
-        survivors += cells[i].survivors;
-        late += cells[i].late;
-        ck_assert_msg(cells[i].ok, "%s, %s, rank %d of %d over %s: %s", action_names[action],
-                      phase_names[phase], cells[i].victim, cells[i].world,
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(cells[i].text[0] == 0, "%s, %s, rank %d of %d over %s: %s",
+                      action_names[action], phase_names[phase], cells[i].victim, cells[i].world,
                       cells[i].transport == COMM_UNIX ? "unix" : "tcp", cells[i].text);
-    }
-    ck_assert_msg(2 * late <= survivors, "%d of %d survivors knew after more than %g s", late,
-                  survivors, SOON_SECONDS);
     assert_nothing_is_left(lifeline[0]);
     munmap(cells, bytes);
 }
