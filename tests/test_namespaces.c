@@ -179,6 +179,28 @@ START_TEST(a_name_that_only_means_this_machine_to_itself_is_refused)
 }
 END_TEST
 
+/* localhost means an address that this machine does not have; it does not know its own name, or
+ * another than others would find it by. */
+START_TEST(a_job_on_one_machine_needs_no_names)
+{
+    static const char *const odd[] = {"::1 localhost\n", "", "127.0.1.1 localhost\n"};
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_write(&folder, "hosts", odd[_i]);
+    network_start(&network, 0, &program, &folder,
+                  "sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; "
+                  "export OPENBLAS_NUM_THREADS=1; "
+                  "exec \"$LAUNCH\" -n 2 \"${LAUNCH%/*}/lesson02_allreduce\" --steps 1'");
+    program_wait(&program);
+    ck_assert_msg(program.code == 0 && strstr(program.out, "all hold"), "exit code %d: %s",
+                  program.code, program.err);
+    ck_assert_str_eq(program.err, "");
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* The machines have a second address each; machine 2's links show which one rank 1 has named. */
 START_TEST(ranks_are_called_where_they_were_told_to_bind)
 {
@@ -274,6 +296,7 @@ Suite *namespaces_suite(void)
         tcase_add_loop_test(tcase, a_job_on_several_machines_ends_as_on_one, 0, SHAPES);
         tcase_add_loop_test(tcase, a_name_that_only_means_this_machine_to_itself_is_refused, 0,
                             OWN_NAMES);
+        tcase_add_loop_test(tcase, a_job_on_one_machine_needs_no_names, 0, 3);
         tcase_add_loop_test(tcase, ranks_are_called_where_they_were_told_to_bind, 0, 2);
         tcase_add_loop_test(tcase, a_rank_that_dies_ends_the_job_on_every_machine, 0, 3);
         tcase_add_loop_test(tcase, a_cut_cable_ends_the_job_on_both_sides, 0, 2);
