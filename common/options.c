@@ -26,10 +26,12 @@ struct pair {
     const char *flag, *other;
 };
 
-/* Both say the same thing: which one counts would be a guess. */
+/* Both say the same thing, or ask for another run: which one counts would be a guess. */
 static const struct pair conflicts[] = {
-    {"epochs", "steps"}, {"batch", "per-rank-batch"}, {"verify", "no-verify"}, {"bench", "save"},
-    {"bench", "resume"}, {"bench", "dump"},           {"bench", "metrics"},
+    {"epochs", "steps"},   {"batch", "per-rank-batch"}, {"verify", "no-verify"},
+    {"bench", "save"},     {"bench", "resume"},         {"bench", "dump"},
+    {"bench", "metrics"},  {"explain", "bench"},        {"explain", "save"},
+    {"explain", "resume"}, {"explain", "dump"},         {"explain", "metrics"},
 };
 
 /* The first means nothing without the second. */
