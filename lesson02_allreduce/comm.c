@@ -79,7 +79,7 @@ static int open_links(struct comm *comm, const int *fds)
         peer->rank = rank;
         peer->link.owner = peer;
         peer->link.on_bytes = on_bytes;
-        if (rank == comm->rank)
+        if (rank == comm->rank || fds[rank] < 0) // below 0: news of a meeting that failed
             continue;
         int error = comm->slow ? slow_link(comm->slow, rank, &peer->link) : 0;
         first = first ? first : error;
@@ -113,7 +113,7 @@ static int open_mesh(struct comm *comm, const struct comm_config *config, const 
     if (!error)
         return open_links(comm, fds);
     for (int rank = 0; rank < comm->world; rank++)
-        if (rank != comm->rank)
+        if (rank != comm->rank && fds[rank] >= 0)
             link_discard(fds[rank]);
     return error;
 }
@@ -154,11 +154,15 @@ int comm_open(struct comm **result, const struct environment *environment,
 {
     int fds[ENVIRONMENT_WORLD_MOST];
     *result = NULL;
+    for (int rank = 0; rank < environment->world; rank++)
+        fds[rank] = -1;
     if (environment->world > 1) {
         ignore_sigpipe();
         int error = rendezvous_meet(environment, config, fds, fail);
-        if (error)
+        if (error) {
+            news_unmet(environment, config, fds, fail);
             return error;
+        }
     }
     return comm_adopt(result, environment, config, fds, fail);
 }

@@ -134,6 +134,11 @@ void news_search(struct peer *peer);
 /* Passes the recorded error on to the peers that do not know it, and closes the links. */
 void news_spread(struct comm *comm);
 
+/* The rendezvous has failed: those who have linked up, and may wait in their first call, are told
+ * why. Takes the sockets; fds (world), -1 where there is none. */
+void news_unmet(const struct environment *environment, const struct comm_config *config,
+                const int *fds, const struct fail *why);
+
 /* Tells all peers that this rank leaves in good order. */
 void news_leave(struct comm *comm);
 

@@ -87,7 +87,7 @@ static void send_news(struct peer *peer, enum wire_kind kind, const char *text)
                                .tag = comm->tag,
                                .sequence = comm->sequence,
                                .length_bytes = strlen(text)};
-    if (!peer->link.error && !peer->gone && outgoing_flush(peer))
+    if (peer->link.open && !peer->link.error && !peer->gone && outgoing_flush(peer))
         link_send(&peer->link, &peer->news, &frame, text);
 }
 
@@ -103,6 +103,19 @@ void news_spread(struct comm *comm)
     }
     wait_sent(comm, LINGER_SECONDS);
     comm_shut(comm);
+}
+
+void news_unmet(const struct environment *environment, const struct comm_config *config,
+                const int *fds, const struct fail *why)
+{
+    struct comm *comm;
+    struct fail unheard = {0};
+    if (comm_adopt(&comm, environment, config, fds, &unheard))
+        return;
+    comm->fail = *why;
+    snprintf(comm->news, sizeof comm->news, "%.*s", WIRE_TEXT_MOST, why->text);
+    news_spread(comm);
+    comm_close(comm);
 }
 
 void news_leave(struct comm *comm)

@@ -176,17 +176,6 @@ static void close_meeting(struct meeting *meeting)
     host_release(&meeting->host);
 }
 
-/* All links or none. */
-static int hand_over(struct meeting *meeting)
-{
-    for (int rank = 0; rank < meeting->environment->world && meeting->fail->code; rank++) {
-        if (meeting->fds[rank] >= 0)
-            close(meeting->fds[rank]);
-        meeting->fds[rank] = -1;
-    }
-    return meeting->fail->code;
-}
-
 int rendezvous_check(const struct comm_config *config, struct fail *fail)
 {
     if (config->transport != COMM_MPI)
@@ -216,8 +205,7 @@ int rendezvous_meet(const struct environment *environment, const struct comm_con
     if (!fail->code)
         link_up(meeting);
     close_meeting(meeting);
-    error = hand_over(meeting);
     free(meeting->table);
     free(meeting);
-    return error;
+    return fail->code;
 }

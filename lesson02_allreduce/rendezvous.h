@@ -19,9 +19,9 @@
 int rendezvous_check(const struct comm_config *config, struct fail *fail);
 
 /* For a world of 2 or more. fds (world): to each rank, connected, close-on-exec, the caller's; this
- * rank's own is -1. Rank 0
- * takes over environment->rendezvous_fd when there is one. 0, or a negative error; fail names who
- * is missing, who came twice or whose configuration differs; nothing is left open then. */
+ * rank's own is -1. Rank 0 takes over environment->rendezvous_fd when there is one. 0, or a negative
+ * error; fail names who is missing, who came twice or whose configuration differs, and fds are the
+ * links that stood by then, -1 for the others. */
 int rendezvous_meet(const struct environment *environment, const struct comm_config *config,
                     int *fds, struct fail *fail);
 

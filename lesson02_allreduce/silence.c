@@ -7,7 +7,7 @@
  *
  * When one rank stops, others wait for ranks that wait for it. So whoever was told by the awaited
  * rank that it waits itself is patient for a second more, and hears the news from a rank that was
- * not.
+ * not. So is who has never heard of the awaited rank: it may still be linking up with others.
  */
 #include "lesson02_allreduce/comm_inside.h"
 
@@ -44,7 +44,8 @@ double silence_deadline(const struct comm *comm)
         return silence->since + comm->timeout_seconds / 3;
     if (!silence->logged)
         return silence->since + comm->timeout_seconds / 2;
-    bool patient = waits_itself(awaited(comm));
+    const struct peer *peer = awaited(comm);
+    bool patient = waits_itself(peer) || peer->link.received_bytes == 0;
     double patience = patient ? PATIENCE_SECONDS + comm->lag_seconds : 0;
     return silence->since + comm->timeout_seconds + patience;
 }

@@ -487,6 +487,36 @@ START_TEST(a_length_that_cannot_be_is_an_error_and_no_memory)
 }
 END_TEST
 
+/* Rank 1 joins, and links up with nobody. Rank 2 has reached both others and waits in its first call,
+ * for rank 0, which waits for rank 1 until its own deadline. */
+static int unlinked_body(struct ranks_self *self)
+{
+    struct sockaddr_storage side;
+    int port;
+    if (self->rank != 1)
+        return comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0 ||
+               reduce_with_each(self);
+    int listener = ranks_bind(&port);
+    listen(listener, 4);
+    int wrong = join(self, port, &side);
+    pause_seconds(6);
+    close(listener);
+    return wrong;
+}
+
+START_TEST(a_rank_that_never_links_up_is_named_by_those_that_have)
+{
+    struct ranks_plan plan = {
+        .world = WORLD, .body = unlinked_body, .unopened = true, .timeout_seconds = 2};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    ck_assert_int_eq(result.code[1], 0);
+    ck_assert_ptr_nonnull(strstr(result.text[0], "rank 1 had joined, but has not linked up"));
+    ck_assert_msg(strstr(result.text[2], "rank 1 had joined, but has not linked up") != NULL, "%s",
+                  result.text[2]);
+}
+END_TEST
+
 Suite *strangers_suite(void)
 {
     Suite *suite = suite_create("strangers");
@@ -494,6 +524,7 @@ Suite *strangers_suite(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, strangers_at_every_door_change_no_bit_and_are_all_dropped, 0, 4);
     tcase_add_test(tcase, a_rank_that_links_up_twice_is_let_in_once);
+    tcase_add_test(tcase, a_rank_that_never_links_up_is_named_by_those_that_have);
     tcase_add_loop_test(tcase, a_length_that_cannot_be_is_an_error_and_no_memory, 0, LIES);
     suite_add_tcase(suite, tcase);
     return suite;
