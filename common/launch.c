@@ -2,23 +2,11 @@
 #include "common/fail.h"
 #include "common/launch_job.h"
 #include "common/launch_options.h"
+#include "common/standard_files.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum { WRONG_COMMAND_LINE = 2 };
-
-/* So that no pipe of ours is taken for the standard output of somebody who closed his. */
-static void open_standard_files(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
-}
 
 static int launch(char **argv, struct fail *fail)
 {
@@ -43,7 +31,7 @@ int main(int argc, char **argv)
 {
     struct fail fail = {0};
     (void)argc;
-    open_standard_files();
+    standard_files_occupy();
     int code = launch(argv, &fail);
     if (fail.code < 0)
         fprintf(stderr, "launch: %s\n", fail.text);

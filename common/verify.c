@@ -8,6 +8,7 @@
  */
 #include "common/decimal.h"
 #include "common/dumpdiff.h"
+#include "common/standard_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -253,6 +254,7 @@ int main(int argc, char **argv)
     struct request request = {0};
     struct fail fail = {0};
     int code = EQUAL;
+    standard_files_occupy();
     if (parse(&request, argc, argv, &fail))
         code = USAGE;
     else if (request.help)

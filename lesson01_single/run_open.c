@@ -1,6 +1,7 @@
 /* run_open: options, data, model, parameters. Bad input is refused here, before anything is
  * started. */
 #include "common/clock.h"
+#include "common/standard_files.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/dump.h"
 #include "lesson01_single/run.h"
@@ -142,6 +143,7 @@ static int build(struct run *run)
 
 int run_open(struct run *run, int lesson, int argc, char **argv)
 {
+    standard_files_occupy();
     setvbuf(stdout, NULL, _IOLBF, 0); // a killed rank's last line is shown too
     *run = (struct run){.environment = {.world = 1, .local_world = 1}, .exit_code = EXIT_USAGE};
     int error = options_parse(&run->options, lesson, argc, argv, &run->fail);

@@ -62,6 +62,7 @@ Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *forks_suite(void);
+Suite *standard_files_suite(void);
 Suite *stairs_suite(void);
 Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
@@ -134,6 +135,7 @@ static const struct suite_entry suites[] = {
     {"corpus", corpus_suite},
     {"run", run_suite},
     {"forks", forks_suite},
+    {"standard_files", standard_files_suite},
     {"stairs", stairs_suite},
     {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
