@@ -2,19 +2,20 @@
 #include "lesson02_allreduce/asked.h"
 #include "lesson02_allreduce/bench.h"
 #include "lesson02_allreduce/explain.h"
+#include "lesson02_allreduce/meet.h"
 
 int asked_explain(struct run *run)
 {
     int world = run->environment.world;
     size_t count = run->model.count;
-    enum algorithm algorithm = (enum algorithm)run->options.algorithm;
+    struct choice choice;
     if (run->environment.rank != 0)
         return 0;
-    if (algorithm == ALGORITHM_AUTO) {
-        struct choice choice = choice_builtin(world);
-        algorithm = choice_for(&choice, count * sizeof(float));
-    }
-    int error = explain_algorithm(stdout, algorithm, world, count);
+    int error = meet_choice(run, &choice);
+    if (error)
+        return error;
+    enum algorithm algorithm = choice_for(&choice, count * sizeof(float));
+    error = explain_algorithm(stdout, algorithm, world, count);
     return error ? fail_set(&run->fail, error, "no memory to draw %d ranks", world) : 0;
 }
 

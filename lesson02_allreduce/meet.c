@@ -33,7 +33,7 @@ static int read_tuning(struct run *run, struct choice *choice)
     return 0;
 }
 
-static int make_choice(struct run *run, struct choice *choice)
+int meet_choice(struct run *run, struct choice *choice)
 {
     const struct options *options = &run->options;
     enum algorithm algorithm = (enum algorithm)options->algorithm;
@@ -80,7 +80,7 @@ static int check_build(struct run *run, const struct comm_config *config)
 int meet(struct comm **comm, struct run *run)
 {
     struct choice choice;
-    int error = make_choice(run, &choice);
+    int error = meet_choice(run, &choice);
     if (!error)
         error = check_link(run);
     if (error)

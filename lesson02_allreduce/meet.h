@@ -9,8 +9,12 @@
 
 /* Opens the communicator the run's environment and options ask for, and lets the run share numbers
  * through it. Ranks whose options or choices of algorithms differ are told so, all of them; a
- * --tuning file that is not fit for this run is refused before the rank meets anyone. 0, or an error that run->fail tells. */
+ * --tuning file that is not fit for this run is refused before the rank meets anyone. 0, or an error
+ * that run->fail tells. */
 int meet(struct comm **comm, struct run *run);
+
+/* Which algorithm the options ask for, by size. 0, or an error that run->fail tells. */
+int meet_choice(struct run *run, struct choice *choice);
 
 /* When something failed: the run's sentence is the communicator's, unless the run has one
  * already; then this rank waits a moment, so that the one that caused it ends first. comm may be

@@ -275,6 +275,21 @@ START_TEST(the_algorithm_asked_for_is_drawn)
 }
 END_TEST
 
+START_TEST(auto_is_drawn_by_the_tuning_file_that_is_given)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_write(&folder, "t", "staircase tuning 1, world 3, transport tcp\nany tree\n");
+    lesson_run(&program, &folder, (struct lesson){2, 3}, "--explain --algorithm auto --tuning t");
+    ck_assert_int_eq(program.code, 0);
+    ck_assert_ptr_nonnull(strstr(program.out, "tree all-reduce of "));
+    program_close(&program);
+    lesson_fails(&folder, (struct lesson){2, 3}, "--explain --algorithm auto --tuning u", 2, "u");
+    folder_close(&folder);
+}
+END_TEST
+
 /* 5 ranks, worked by hand: 0 gives its vector to 1 and stands by, the others halve. */
 static const struct {
     enum algorithm algorithm;
@@ -336,6 +351,7 @@ Suite *explain_suite(void)
     tcase_add_test(tcase, rank_0_draws_without_meeting_anyone);
     tcase_add_test(tcase, a_launched_job_draws_once_and_succeeds);
     tcase_add_loop_test(tcase, the_algorithm_asked_for_is_drawn, 0, 3);
+    tcase_add_test(tcase, auto_is_drawn_by_the_tuning_file_that_is_given);
     suite_add_tcase(suite, tcase);
     return suite;
 }
