@@ -73,10 +73,14 @@ static void record_absent(struct meeting *meeting, bool seated)
     const struct environment *environment = meeting->environment;
     int error = meeting->caller.error;
     const char *how = error ? uv_strerror(error) : "no connection";
-    fail_set(meeting->fail, -ETIMEDOUT, "rank %d of %d: rank 0 is missing at %s:%d, for %g s (%s)",
-             environment->rank, environment->world, environment->master_address,
-             environment->master_port, meeting->config->timeout_seconds,
-             seated ? "it is connected, but does not answer" : how);
+    bool other = !seated && (error == UV_EOF || error == UV_EPROTO);
+    fail_set(meeting->fail, -ETIMEDOUT,
+             "rank %d of %d: rank 0 is missing at %s:%d, for %.1f s (%s)%s", environment->rank,
+             environment->world, environment->master_address, environment->master_port,
+             meeting_now() - meeting->begun, seated ? "it is connected, but does not answer" : how,
+             other ? ". Something answers there: perhaps another program, or rank 0 of a job with "
+                     "another JOB_TOKEN"
+                   : "");
 }
 
 static void call_master(struct meeting *meeting)

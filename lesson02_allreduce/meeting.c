@@ -55,8 +55,8 @@ void meeting_turn(struct meeting *meeting)
 void meeting_report(struct meeting *meeting, const char *whom)
 {
     const struct environment *environment = meeting->environment;
-    double now = meeting_now();
-    if (now < meeting->progress_at || !meeting->config->log)
+    double now = meeting_now(), latest = meeting->begun + meeting->config->timeout_seconds;
+    if (now < meeting->progress_at || now > latest || !meeting->config->log)
         return;
     meeting->progress_at = now + PROGRESS_SECONDS;
     fprintf(meeting->config->log, "rank %d of %d waits at %s:%d for %s, %.0f s of %g s\n",
