@@ -219,6 +219,8 @@ int environment_read(struct environment *environment, struct fail *fail)
     e.launched = launcher != NULL;
     if (launcher)
         error = read_world(&e, launcher, fail);
+    if (error)
+        e.world = 1; // nobody is to speak in the name of a rank that is not known
     if (launcher && error == 0)
         error = read_local(&e, launcher, fail);
     if (error == 0)
