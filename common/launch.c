@@ -4,7 +4,9 @@
 #include "common/launch_options.h"
 #include "common/standard_files.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WRONG_COMMAND_LINE = 2 };
 
@@ -12,8 +14,7 @@ static int launch(char **argv, struct fail *fail)
 {
     struct launch_options options;
     int code = WRONG_COMMAND_LINE;
-    int error = launch_options_parse(&options, argv, fail);
-    if (error < 0)
+    if (launch_options_parse(&options, argv, fail) < 0)
         return code;
     if (options.help) {
         launch_options_help(stdout);
@@ -23,8 +24,8 @@ static int launch(char **argv, struct fail *fail)
         printf("launch 0.1.0\n");
         return 0;
     }
-    error = launch_job_run(&options, &code, fail);
-    return error < 0 && code == 0 ? 1 : code;
+    launch_job_run(&options, &code, fail);
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -33,7 +34,9 @@ int main(int argc, char **argv)
     (void)argc;
     standard_files_occupy();
     int code = launch(argv, &fail);
+    if (fflush(stdout) != 0 || ferror(stdout)) // of --help and --version; ranks' lines go elsewhere
+        fail_set(&fail, -EIO, "cannot write to the standard output: %s", strerror(errno));
     if (fail.code < 0)
         fprintf(stderr, "launch: %s\n", fail.text);
-    return code;
+    return fail.code < 0 && code == 0 ? 1 : code;
 }

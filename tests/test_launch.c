@@ -357,10 +357,13 @@ START_TEST(a_reader_that_leaves_ends_the_job)
 }
 END_TEST
 
-START_TEST(an_output_that_cannot_be_written_ends_the_job)
+START_TEST(an_output_that_cannot_be_written_is_a_failure)
 {
-    if (access("/dev/full", W_OK) == 0) // Linux
-        expect("exec $LAUNCH -n 2 yes > /dev/full", 1, "No space left");
+    if (access("/dev/full", W_OK) != 0)
+        return; // no Linux
+    expect("exec $LAUNCH -n 2 yes > /dev/full", 1, "No space left");
+    expect("exec $LAUNCH --help > /dev/full", 1, "launch: cannot write to the standard output: No");
+    expect("exec $LAUNCH --version > /dev/full", 1, "launch: cannot write to the standard output");
 }
 END_TEST
 
@@ -563,7 +566,7 @@ Suite *launch_suite(void)
     tcase_add_test(tcase, a_line_longer_than_the_buffer_comes_in_marked_pieces);
     tcase_add_test(tcase, log_files_hold_each_ranks_own_lines);
     tcase_add_test(tcase, a_reader_that_leaves_ends_the_job);
-    tcase_add_test(tcase, an_output_that_cannot_be_written_ends_the_job);
+    tcase_add_test(tcase, an_output_that_cannot_be_written_is_a_failure);
     tcase_add_test(tcase, what_a_rank_leaves_behind_may_finish_its_sentence);
     tcase_add_loop_test(tcase, one_rank_that_fails_ends_the_job_and_is_named, 0, FAILURES);
     tcase_add_test(tcase, ranks_that_do_not_heed_sigterm_are_killed_after_the_grace);
