@@ -121,15 +121,17 @@ START_TEST(all_ranks_name_the_culprit)
 }
 END_TEST
 
-/* Rank 1 has gone, and its last words are still under way, when a write to it fails. */
+/* Rank 1 has gone, and its last words are still under way, when rank 0's write to it fails. What rank
+ * 2 has sent before is under way as well, and must not keep them back. */
 static int quitting_body(struct ranks_self *self)
 {
     struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_RING, COMM_F32, COMM_SUM, 1000};
     float data[1000] = {0};
+    static const long naps_ns[] = {60000000, 30000000, 0};
     int error = barrier(self->comm);
+    nanosleep(&(struct timespec){.tv_nsec = naps_ns[self->rank]}, NULL);
     if (self->rank == 1)
         return error || comm_begin(self->comm, &call) ? 1 : 0; // and closes in the middle
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     error = error || ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     return error ? 1 : 0;
 }
@@ -137,7 +139,7 @@ static int quitting_body(struct ranks_self *self)
 START_TEST(last_words_come_before_the_write_that_failed)
 {
     static const char *const words[] = {"rank 1 left in the middle of this call", NULL};
-    struct ranks_plan plan = plan_of("100mbit,300ms", 2, quitting_body);
+    struct ranks_plan plan = plan_of("100mbit,300ms", 3, quitting_body);
     struct ranks_result result;
     plan.transport = COMM_UNIX; // a write to a closed one fails at once
     ranks_run_plan(&plan, &result);
