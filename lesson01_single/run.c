@@ -30,8 +30,10 @@ static void introduce(const struct run *run)
            environment->world, run->train.count, run->test.count);
     for (size_t i = 0; i <= run->model.layers; i++)
         printf("%s%zu", i ? "-" : "", run->model.widths[i]);
-    printf(" network of %zu parameters, %zu updates of up to %zu samples\n", run->model.count,
-           run->updates, run->options.batch * run->options.accumulate);
+    size_t most = run->options.batch * run->options.accumulate;
+    printf(" network of %zu parameter%s, %zu update%s of up to %zu sample%s\n", run->model.count,
+           run->model.count == 1 ? "" : "s", run->updates, run->updates == 1 ? "" : "s", most,
+           most == 1 ? "" : "s");
 }
 
 int run_start(struct run *run, const struct slice *owned, size_t owned_count)
@@ -47,9 +49,10 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     if (!error && run->optimizer.updates >= run->updates) {
         run->exit_code = EXIT_USAGE;
         error = fail_set(&run->fail, -EINVAL,
-                         "--resume %s: %zu updates were made already and this run has %zu: give "
+                         "--resume %s: %zu update%s made already and this run has %zu: give "
                          "more --epochs or --steps",
-                         options->resume, run->optimizer.updates, run->updates);
+                         options->resume, run->optimizer.updates,
+                         run->optimizer.updates == 1 ? " was" : "s were", run->updates);
     }
     if (!error)
         error = metrics_open(&run->metrics, options->metrics, run->environment.rank,

@@ -154,8 +154,10 @@ static void print_title(const struct measuring *measuring, enum algorithm algori
     static const char *const transports[] = {
         [COMM_TCP] = "TCP on loopback", [COMM_UNIX] = "Unix sockets", [COMM_MPI] = "MPI"};
     const struct bench *bench = measuring->bench;
-    fprintf(bench->out, "%s all-reduce of floats, %d ranks on %ld cores, %s%s%s\n",
-            algorithm_name(algorithm), comm_world(measuring->comm), sysconf(_SC_NPROCESSORS_ONLN),
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int world = comm_world(measuring->comm);
+    fprintf(bench->out, "%s all-reduce of floats, %d rank%s on %ld core%s, %s%s%s\n",
+            algorithm_name(algorithm), world, world == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
             transports[bench->transport], bench->link ? ", slowed to " : "",
             bench->link ? bench->link : "");
     fprintf(bench->out, "|     bytes |    min us | median us |    p99 us | alg GB/s | bus GB/s | "

@@ -318,6 +318,7 @@ START_TEST(one_rank_alone_has_nothing_to_predict)
     lesson_run(&program, &folder, (struct lesson){2, 1}, "--bench --bench-most 2000");
     ck_assert_msg(program.code == 0, "%s", program.err);
     ck_assert_uint_eq(count_rows(program.out, 1), 2 * ALGORITHM_AUTO);
+    ck_assert_uint_eq(count(program.out, "floats, 1 rank on "), ALGORITHM_AUTO);
     program_close(&program);
     folder_close(&folder);
 }

@@ -494,6 +494,25 @@ START_TEST(the_rank_that_failed_is_named_not_the_ones_that_lost_it)
 }
 END_TEST
 
+START_TEST(one_of_a_thing_is_said_in_the_singular)
+{
+    static const char one[] = "--data a.csv --test-data a.csv --task regress --hidden none "
+                              "--no-bias --batch 1 --steps 1";
+    char arguments[ARGUMENTS_BYTES];
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    lesson_write(&folder, "a.csv", "1,2\n2,4\n");
+    snprintf(arguments, sizeof arguments, "%s --save s", one);
+    lesson_run(&program, &folder, (struct lesson){1, 1}, arguments);
+    ck_assert_ptr_nonnull(strstr(program.out, " of 1 parameter, 1 update of up to 1 sample\n"));
+    program_close(&program);
+    snprintf(arguments, sizeof arguments, "%s --resume s", one);
+    lesson_fails(&folder, (struct lesson){1, 1}, arguments, 2, "1 update was made already");
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(output_that_cannot_be_written_is_a_failure)
 {
     static const char *const arguments[] = {"--help", "--version", "--data synthetic --quiet",
@@ -542,6 +561,7 @@ Suite *run_suite(void)
     tcase_add_loop_test(tcase, a_checkpoint_of_another_run_is_refused_before_training, 0, 2);
     tcase_add_loop_test(tcase, a_place_that_cannot_be_saved_to_is_refused_before_training, 0,
                         LESSONS);
+    tcase_add_test(tcase, one_of_a_thing_is_said_in_the_singular);
     tcase_add_test(tcase, output_that_cannot_be_written_is_a_failure);
     tcase_add_loop_test(tcase, the_rank_that_failed_is_named_not_the_ones_that_lost_it, 2, 5);
     suite_add_tcase(suite, tcase);
