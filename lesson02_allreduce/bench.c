@@ -252,7 +252,11 @@ int bench_allreduce(const struct bench *bench, struct comm *comm, struct fail *f
         .bench = bench, .comm = comm, .fail = fail, .first = comm_rank(comm) == 0};
     plan(&measuring);
     bool grows = measuring.first && !bench->all; // the only table, a row as soon as it is measured
-    int error = fit_model(&measuring);
+    int error = 0;
+    if (measuring.first && bench->all && bench->tuning)
+        error = tuning_check(bench->tuning, fail); // not after minutes of measuring
+    if (!error)
+        error = fit_model(&measuring);
     if (!error && grows)
         print_title(&measuring, bench->algorithm);
     for (size_t size = 0; size < measuring.measured.count && !error; size++) {

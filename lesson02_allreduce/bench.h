@@ -27,8 +27,8 @@ struct bench {
     const char *tuning;       // with `all`, rank 0 writes the measured choice here; or NULL
 };
 
-/* Every rank calls it, with the same bench. The communicator's choice is changed. 0, or an error
- * that fail tells. */
+/* Every rank calls it, with the same bench. The communicator's choice is changed. A place where the
+ * choice cannot be written is refused before anything is measured. 0, or an error that fail tells. */
 int bench_allreduce(const struct bench *bench, struct comm *comm, struct fail *fail);
 
 #endif

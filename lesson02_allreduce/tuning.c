@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 128 };
@@ -31,20 +32,35 @@ static bool write_all(FILE *out, const struct tuning *tuning, const struct choic
     return fclose(out) == 0 && !wrong;
 }
 
-int tuning_write(const struct tuning *tuning, const struct choice *choice, const char *path,
-                 struct fail *fail)
+static int refuse_write(const char *path, struct fail *fail)
+{
+    int error = errno ? errno : EIO;
+    return fail_set(fail, -error, "--tuning: cannot write %s: %s", path, strerror(error));
+}
+
+/* The file that is written first, to be freed. NULL: no memory. */
+static char *name_aside(const char *path, struct fail *fail)
 {
     size_t room = strlen(path) + 32;
     char *aside = malloc(room);
+    if (aside)
+        snprintf(aside, room, "%s.tmp-%ld", path, (long)getpid());
+    else
+        fail_set(fail, -ENOMEM, "--tuning: no memory to write %s", path);
+    return aside;
+}
+
+int tuning_write(const struct tuning *tuning, const struct choice *choice, const char *path,
+                 struct fail *fail)
+{
+    char *aside = name_aside(path, fail);
     if (!aside)
-        return fail_set(fail, -ENOMEM, "--tuning: no memory to write %s", path);
-    snprintf(aside, room, "%s.tmp-%ld", path, (long)getpid());
+        return fail->code;
     errno = 0;
     FILE *out = fopen(aside, "we");
     int error = 0;
     if (!out || !write_all(out, tuning, choice) || rename(aside, path) != 0) {
-        error = fail_set(fail, errno ? -errno : -EIO, "--tuning: cannot write %s: %s", path,
-                         strerror(errno ? errno : EIO));
+        error = refuse_write(path, fail);
         unlink(aside);
     }
     free(aside);
@@ -78,6 +94,39 @@ static bool read_line(FILE *in, char line[LINE_BYTES])
     if (end)
         *end = '\0';
     return end != NULL;
+}
+
+/* A tuning file of any version, world and transport. A pipe is not opened: it would wait. */
+static bool begins_as_ours(const char *path, const struct stat *status)
+{
+    static const char ours[] = "staircase tuning ";
+    char line[LINE_BYTES];
+    FILE *in = S_ISREG(status->st_mode) ? fopen(path, "re") : NULL;
+    bool begins = in && read_line(in, line) && strncmp(line, ours, strlen(ours)) == 0;
+    if (in)
+        fclose(in);
+    return begins;
+}
+
+int tuning_check(const char *path, struct fail *fail)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && !begins_as_ours(path, &status))
+        return fail_set(fail, -EEXIST,
+                        "--tuning: %s exists and reads as no tuning file; --bench would replace "
+                        "it: remove it, or give another name",
+                        path);
+    char *aside = name_aside(path, fail);
+    if (!aside)
+        return fail->code;
+    FILE *out = fopen(aside, "we"); // only making a file shows that one can be made
+    int error = out ? 0 : refuse_write(path, fail);
+    if (out) {
+        fclose(out);
+        unlink(aside);
+    }
+    free(aside);
+    return error;
 }
 
 /* Sizes ascend, and the last row is for any. */

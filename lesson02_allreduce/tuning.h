@@ -21,6 +21,10 @@ struct tuning {
     enum comm_transport transport;
 };
 
+/* Before a measurement that tuning_write() ends: -EEXIST where anything but a tuning file is there,
+ * else what keeps a file from being written. Changes nothing. */
+int tuning_check(const char *path, struct fail *fail);
+
 /* Writes beside the path and renames: a file is whole or not there. 0 or a negative errno. */
 int tuning_write(const struct tuning *tuning, const struct choice *choice, const char *path,
                  struct fail *fail);

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int pingpong_body(struct ranks_self *self)
 {
@@ -99,6 +101,13 @@ END_TEST
 
 static const struct tuning OURS = {.world = 4, .transport = COMM_UNIX};
 
+/* Closes the folder; fails the test if anything but this file was left there. */
+static void close_with_only(const struct folder *folder, const char *path)
+{
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(rmdir(folder->path), 0);
+}
+
 START_TEST(a_tuning_file_is_read_as_it_was_written)
 {
     struct choice read, written = {.rows = {{4096, ALGORITHM_DIRECT},
@@ -124,7 +133,7 @@ START_TEST(a_tuning_file_is_read_as_it_was_written)
     ck_assert_int_eq(tuning_write(&OURS, &written, path, &fail), 0);
     ck_assert_int_eq(tuning_read(&OURS, &read, path, &fail), 0);
     ck_assert_mem_eq(&read, &written, sizeof read);
-    folder_close(&folder); // which fails if anything else was left there
+    close_with_only(&folder, path);
 }
 END_TEST
 
@@ -186,6 +195,51 @@ START_TEST(a_tuning_file_that_cannot_be_written_or_read_is_named)
     fail.code = 0;
     ck_assert_int_eq(tuning_read(&OURS, &choice, "/nowhere/tuning", &fail), -ENOENT);
     ck_assert_ptr_nonnull(strstr(fail.text, "/nowhere/tuning"));
+}
+END_TEST
+
+START_TEST(only_a_tuning_file_may_be_replaced)
+{
+    static const struct {
+        const char *text;
+        int error;
+    } rows[] = {{"", -EEXIST},
+                {"int main(void) { return 0; }\n", -EEXIST},
+                {"staircase tuning", -EEXIST},
+                {HEAD, 0},
+                {"staircase tuning 2, world 9, transport pigeon\n", 0}};
+    struct folder folder;
+    char path[512], text[128];
+    folder_open(&folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fail fail = {0};
+        folder_write(&folder, "t", rows[i].text, strlen(rows[i].text), false, path);
+        ck_assert_int_eq(tuning_check(path, &fail), rows[i].error);
+        ck_assert(!rows[i].error || (strstr(fail.text, path) && strstr(fail.text, "remove it")));
+        FILE *file = fopen(path, "r");
+        ck_assert_ptr_nonnull(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        ck_assert_str_eq(text, rows[i].text);
+    }
+    close_with_only(&folder, path);
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_not_replaced_and_what_is_not_there_is_tried)
+{
+    struct fail directory = {0}, pipe = {0}, none = {0}, nowhere = {0};
+    struct folder folder;
+    char path[512];
+    folder_open(&folder);
+    ck_assert_int_eq(tuning_check(folder.path, &directory), -EEXIST);
+    ck_assert_int_eq(mkfifo(folder_path(&folder, "pipe", path), 0600), 0);
+    ck_assert_int_eq(tuning_check(path, &pipe), -EEXIST);
+    ck_assert_int_eq(tuning_check(folder_path(&folder, "new", path), &none), 0);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(tuning_check("/nowhere/tuning", &nowhere), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(nowhere.text, "cannot write /nowhere/tuning: "));
+    folder_close(&folder);
 }
 END_TEST
 
@@ -289,6 +343,25 @@ START_TEST(all_algorithms_are_measured_and_the_choice_is_used)
 }
 END_TEST
 
+START_TEST(a_place_for_the_choice_is_refused_before_measuring)
+{
+    static const struct {
+        const char *arguments, *said;
+    } rows[] = {{"--bench --bench-most 4 --tuning none/t", "--tuning: cannot write none/t: "},
+                {"--bench --bench-most 4 --tuning a.c", "--tuning: a.c exists and reads as no "}};
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_write(&folder, "a.c", "int main(void) { return 0; }\n");
+    lesson_run(&program, &folder, (struct lesson){2, 2}, rows[_i].arguments);
+    ck_assert_msg(program.code == 1 && strstr(program.err, rows[_i].said), "%d: %s", program.code,
+                  program.err);
+    ck_assert_ptr_null(strstr(program.out, TITLES));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(one_algorithm_asked_for_makes_one_table)
 {
     static const char *const names[] = {"ring", "tree", "halving", "auto"};
@@ -356,6 +429,9 @@ Suite *bench_suite(void)
     tcase_add_test(tcase, a_tuning_file_is_read_as_it_was_written);
     tcase_add_loop_test(tcase, a_tuning_file_that_is_not_right_is_refused_by_name, 0, REFUSED);
     tcase_add_test(tcase, a_tuning_file_that_cannot_be_written_or_read_is_named);
+    tcase_add_test(tcase, only_a_tuning_file_may_be_replaced);
+    tcase_add_test(tcase, what_is_no_file_is_not_replaced_and_what_is_not_there_is_tried);
+    tcase_add_loop_test(tcase, a_place_for_the_choice_is_refused_before_measuring, 0, 2);
     tcase_add_loop_test(tcase, all_algorithms_are_measured_and_the_choice_is_used, 0, BENCHES);
     tcase_add_loop_test(tcase, one_algorithm_asked_for_makes_one_table, 0, BENCHES);
     tcase_add_test(tcase, one_rank_alone_has_nothing_to_predict);
