@@ -7,7 +7,8 @@
  *
  * When one rank stops, others wait for ranks that wait for it. So whoever was told by the awaited
  * rank that it waits itself is patient for a second more, and hears the news from a rank that was
- * not. So is who has never heard of the awaited rank: it may still be linking up with others.
+ * not. Who has never heard of the awaited rank gives half a second: it may still be linking up with
+ * others.
  */
 #include "lesson02_allreduce/comm_inside.h"
 
@@ -37,6 +38,15 @@ static const struct peer *awaited(const struct comm *comm)
     return found;
 }
 
+/* For the news that explains the silence. It comes first to those who wait for the culprit itself, also
+ * if they have never heard of it. */
+static double patience_with(const struct peer *peer)
+{
+    if (waits_itself(peer))
+        return PATIENCE_SECONDS + peer->comm->lag_seconds;
+    return peer->link.received_bytes == 0 ? PATIENCE_SECONDS / 2 + peer->comm->lag_seconds : 0;
+}
+
 double silence_deadline(const struct comm *comm)
 {
     const struct silence *silence = &comm->silence;
@@ -44,10 +54,7 @@ double silence_deadline(const struct comm *comm)
         return silence->since + comm->timeout_seconds / 3;
     if (!silence->logged)
         return silence->since + comm->timeout_seconds / 2;
-    const struct peer *peer = awaited(comm);
-    bool patient = waits_itself(peer) || peer->link.received_bytes == 0;
-    double patience = patient ? PATIENCE_SECONDS + comm->lag_seconds : 0;
-    return silence->since + comm->timeout_seconds + patience;
+    return silence->since + comm->timeout_seconds + patience_with(awaited(comm));
 }
 
 /* All peers learn that this rank is not the one to blame; but for those whose frame is half sent. */
