@@ -67,6 +67,13 @@ static int run_body(struct ranks_self *self, const struct ranks_plan *plan)
     return code;
 }
 
+static void give_up_socket(struct environment *environment)
+{
+    if (environment->rendezvous_fd >= 0)
+        close(environment->rendezvous_fd);
+    environment->rendezvous_fd = -1;
+}
+
 /* The whole life of a child. It never returns into the test. */
 static void live(const struct run *run, int rank)
 {
@@ -77,10 +84,8 @@ static void live(const struct run *run, int rank)
                               .environment = run->environment,
                               .context = plan->context};
     self.environment.rank = self.environment.local_rank = rank;
-    if (rank != 0) {
-        close(self.environment.rendezvous_fd);
-        self.environment.rendezvous_fd = -1;
-    }
+    if (rank != 0)
+        give_up_socket(&self.environment);
     self.config.timeout_seconds = plan->timeout_seconds > 0 ? plan->timeout_seconds : 20;
     self.config.socket_buffer_bytes = plan->socket_buffer_bytes;
     self.config.transport = plan->transport;
@@ -101,7 +106,7 @@ static void fork_all(struct run *run)
         if (run->pids[rank] == 0)
             live(run, rank);
     }
-    close(run->environment.rendezvous_fd);
+    give_up_socket(&run->environment);
 }
 
 /* 0 while the child lives. */
@@ -160,6 +165,8 @@ void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result)
     environment->launched = true;
     snprintf(environment->master_address, sizeof environment->master_address, "127.0.0.1");
     environment->rendezvous_fd = ranks_bind(&environment->master_port);
+    if (plan->unlaunched)
+        give_up_socket(environment);
     /* A port that is free again may be another test's, whose ranks still call there. */
     uint64_t token = (uint64_t)getpid() << 16 | (unsigned)environment->master_port;
     memcpy(environment->token, &token, sizeof token);

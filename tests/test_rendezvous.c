@@ -35,15 +35,6 @@ static int open_and_sum(struct ranks_self *self)
     return ranks_expect(self, one == (float)self->world, "the sum is %g", (double)one);
 }
 
-/* As without a launcher: no socket handed over, rank 0 listens at a port it was told. */
-static void give_up_socket(struct ranks_self *self)
-{
-    if (self->environment.rendezvous_fd >= 0)
-        close(self->environment.rendezvous_fd);
-    self->environment.rendezvous_fd = -1;
-    pause_seconds(0.2); // until every other process has closed its copy too
-}
-
 static void assert_all_say(const struct ranks_result *result, int but, const char *words)
 {
     for (int rank = 0; rank < result->world; rank++)
@@ -130,14 +121,14 @@ END_TEST
 
 static int twice_zero_body(struct ranks_self *self)
 {
-    give_up_socket(self);
     self->environment.rank = 0;
     return open_comm(self);
 }
 
 START_TEST(two_ranks_0_learn_of_each_other)
 {
-    struct ranks_plan plan = {.world = 2, .body = twice_zero_body, .unopened = true};
+    struct ranks_plan plan = {
+        .world = 2, .body = twice_zero_body, .unopened = true, .unlaunched = true};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     assert_all_say(&result, -1, "rank 0 twice, rank 1 missing");
@@ -340,15 +331,17 @@ START_TEST(a_port_that_is_held_is_named_soon)
 }
 END_TEST
 
-/* Another job is just meeting there: it leaves the port after half a second. */
+/* Another job is just meeting there: it leaves the port when rank 0 has knocked. */
 static int lent_body(struct ranks_self *self)
 {
     self->environment.rank = 1 - self->rank; // so that it is not rank 0 who holds the port
     if (self->environment.rank == 1) {
-        listen(self->environment.rendezvous_fd, 8);
-        pause_seconds(0.5);
+        int held = self->environment.rendezvous_fd;
+        listen(held, 8);
+        close(accept(held, NULL, NULL));
+        close(held);
+        self->environment.rendezvous_fd = -1;
     }
-    give_up_socket(self);
     return open_and_sum(self);
 }
 
@@ -363,7 +356,6 @@ END_TEST
 
 static int again_body(struct ranks_self *self)
 {
-    give_up_socket(self);
     for (int run = 0; run < 20; run++) {
         if (open_and_sum(self))
             return 1;
@@ -375,7 +367,7 @@ static int again_body(struct ranks_self *self)
 
 START_TEST(runs_follow_each_other_on_one_port)
 {
-    struct ranks_plan plan = {.world = 3, .body = again_body, .unopened = true};
+    struct ranks_plan plan = {.world = 3, .body = again_body, .unopened = true, .unlaunched = true};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     ranks_assert_ok(&result);
