@@ -1,28 +1,53 @@
 /* bucket: which gradients travel together. See the header. */
 #include "lesson03_ddp/bucket.h"
 
-static void open_bucket(struct bucket_plan *plan)
+struct bucket_order bucket_order_reverse(const struct model *model)
 {
-    plan->buckets[plan->count++] = (struct bucket){0};
+    struct bucket_order order = {0};
+    for (size_t i = model->tensor_count; i-- > 0;)
+        order.tensors[order.count++] = i;
+    return order;
 }
 
-void bucket_plan_make(struct bucket_plan *plan, const struct model *model, size_t first_bytes,
-                      size_t bytes)
+static bool neighbours(struct slice a, struct slice b)
 {
+    return a.begin + a.count == b.begin || b.begin + b.count == a.begin;
+}
+
+/* Does the tensor join the open bucket? Into an empty one every tensor fits. */
+static bool joins(const struct bucket_plan *plan, struct slice tensor, size_t cap_bytes)
+{
+    if (plan->count == 0)
+        return false;
+    struct slice open = plan->buckets[plan->count - 1].slice;
+    return neighbours(open, tensor) && (open.count + tensor.count) * sizeof(float) <= cap_bytes;
+}
+
+void bucket_plan_make(struct bucket_plan *plan, const struct model *model,
+                      const struct bucket_order *order, size_t first_bytes, size_t bytes)
+{
+    plan->order = *order;
     plan->count = 0;
-    open_bucket(plan);
-    for (size_t i = model->tensor_count; i-- > 0;) {
-        struct slice tensor = model->tensors[i].slice;
+    for (size_t i = 0; i < model->tensor_count; i++)
+        plan->of_tensor[i] = BUCKET_NONE;
+    for (size_t i = 0; i < order->count; i++) {
+        struct slice tensor = model->tensors[order->tensors[i]].slice;
+        if (!joins(plan, tensor, plan->count == 1 ? first_bytes : bytes))
+            plan->buckets[plan->count++] = (struct bucket){.slice = {.begin = tensor.begin}};
         struct bucket *bucket = &plan->buckets[plan->count - 1];
-        size_t cap = plan->count == 1 ? first_bytes : bytes;
-        size_t filled_bytes = (bucket->slice.count + tensor.count) * sizeof(float);
-        if (bucket->tensors > 0 && filled_bytes > cap) {
-            open_bucket(plan);
-            bucket++;
-        }
-        bucket->slice.begin = tensor.begin;
+        if (tensor.begin < bucket->slice.begin)
+            bucket->slice.begin = tensor.begin;
         bucket->slice.count += tensor.count;
         bucket->tensors++;
-        plan->of_tensor[i] = plan->count - 1;
+        plan->of_tensor[order->tensors[i]] = plan->count - 1;
     }
+}
+
+bool bucket_plan_same(const struct bucket_plan *a, const struct bucket_plan *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++)
+        same = a->buckets[i].slice.begin == b->buckets[i].slice.begin &&
+               a->buckets[i].slice.count == b->buckets[i].slice.count;
+    return same;
 }

@@ -23,7 +23,8 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
     ddp->comm = comm;
     ddp->model = &run->model;
     ddp->overlap = run->options.overlap;
-    bucket_plan_make(&ddp->plan, &run->model, run->options.first_bucket_bytes,
+    struct bucket_order order = bucket_order_reverse(&run->model);
+    bucket_plan_make(&ddp->plan, &run->model, &order, run->options.first_bucket_bytes,
                      run->options.bucket_bytes);
     int error = worker_start(&ddp->worker, reduce_bucket, ddp);
     if (error)
@@ -56,6 +57,8 @@ static void submit_full_buckets(struct ddp *ddp)
 static void on_ready(void *context, size_t tensor)
 {
     struct ddp *ddp = context;
+    if (ddp->plan.of_tensor[tensor] == BUCKET_NONE)
+        return; // takes no part
     ddp->handed_over = ddp->next;
     ddp->missing[ddp->plan.of_tensor[tensor]]--;
     ddp->ready[tensor] = true;
@@ -78,13 +81,13 @@ void ddp_begin(struct ddp *ddp)
     worker_reset(&ddp->worker);
 }
 
-/* Some bucket never filled. The last tensor that is not ready is the first that should have
- * been. */
+/* Some bucket never filled. Named is the first tensor of the order that should have been ready. */
 static int name_missing(const struct ddp *ddp, struct fail *fail)
 {
-    size_t tensor = ddp->model->tensor_count - 1;
-    while (ddp->ready[tensor])
-        tensor--;
+    const size_t *order = ddp->plan.order.tensors;
+    while (ddp->ready[*order])
+        order++;
+    size_t tensor = *order;
     return fail_set(fail, -EINVAL,
                     "rank %d: %s got no gradient in this step, so bucket %zu of %zu was not sent",
                     comm_rank(ddp->comm), ddp->model->tensors[tensor].name, ddp->next,

@@ -1,5 +1,6 @@
 /* Bucket plans, worked by hand: the last tensors first, no bucket but a single tensor's too big. */
 #include "lesson03_ddp/bucket.h"
+#include "common/rng.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -42,7 +43,8 @@ START_TEST(a_plan_is_the_hand_worked_one)
     struct model model;
     struct bucket_plan plan;
     model_plan(&model, row->widths, row->layers, row->bias);
-    bucket_plan_make(&plan, &model, row->first_bytes, row->bytes);
+    struct bucket_order order = bucket_order_reverse(&model);
+    bucket_plan_make(&plan, &model, &order, row->first_bytes, row->bytes);
     for (size_t i = 0; i < plan.count; i++)
         ck_assert_msg(plan.buckets[i].tensors == row->tensors[i], "%s: bucket %zu has %zu tensors",
                       row->why, i, plan.buckets[i].tensors);
@@ -86,9 +88,179 @@ START_TEST(buckets_tile_the_slab_and_hold_their_tensors_whole)
             struct model model;
             struct bucket_plan plan;
             model_plan(&model, widths, layers, bias);
-            bucket_plan_make(&plan, &model, caps[i / 9], caps[i % 9]);
+            struct bucket_order order = bucket_order_reverse(&model);
+            bucket_plan_make(&plan, &model, &order, caps[i / 9], caps[i % 9]);
             check_plan(&model, &plan, caps[i / 9], caps[i % 9]);
         }
+}
+END_TEST
+
+/* --- other orders ---------------------------------------------------------------------------- */
+
+/* Ends in NONE. */
+enum { NONE = MODEL_TENSORS_MOST };
+struct order_row {
+    const char *why;
+    size_t order[BUCKETS_MOST + 1];
+    size_t layers; // 2: 3-4-2 as above; 4: 2-2-2-2-2, weights of 4, biases of 2
+    size_t first_bytes, bytes;
+    struct bucket buckets[BUCKETS_MOST]; // {begin, count}, tensors
+};
+
+/* Tensors 0 to 3 are floats 0-11, 12-15, 16-23, 24-25. */
+static const struct order_row order_rows[] = {
+    {"registration's own", {0, 1, 2, 3, NONE}, 2, 999, 999, {{{0, 26}, 4}}},
+    {"and two buckets", {0, 1, 2, 3, NONE}, 2, 64, 40, {{{0, 16}, 2}, {{16, 10}, 2}}},
+    {"one comes too late", {3, 1, 2, 0, NONE}, 2, 999, 999, {{{24, 2}, 1}, {{0, 24}, 3}}},
+    {"it grows on both sides", {0, 2, 1, 3, NONE}, 2, 999, 56, {{{0, 12}, 1}, {{12, 14}, 3}}},
+    {"on both, a byte too small",
+     {0, 2, 1, 3, NONE},
+     2,
+     999,
+     55,
+     {{{0, 12}, 1}, {{12, 12}, 2}, {{24, 2}, 1}}},
+    {"a neighbour of a closed bucket",
+     {0, 3, 1, 2, NONE},
+     2,
+     999,
+     999,
+     {{{0, 12}, 1}, {{24, 2}, 1}, {{12, 12}, 2}}},
+    {"no two are neighbours",
+     {0, 2, 4, 6, 1, 3, 5, 7, NONE},
+     4,
+     999,
+     999,
+     {{{0, 4}, 1},
+      {{6, 4}, 1},
+      {{12, 4}, 1},
+      {{18, 4}, 1},
+      {{4, 2}, 1},
+      {{10, 2}, 1},
+      {{16, 2}, 1},
+      {{22, 2}, 1}}},
+    {"a weight after the layer below",
+     {7, 5, 6, 4, 3, 2, 1, 0, NONE},
+     4,
+     999,
+     40,
+     {{{22, 2}, 1}, {{12, 10}, 3}, {{4, 8}, 3}, {{0, 4}, 1}}},
+    {"the last layer alone takes part", {3, 2, NONE}, 2, 999, 999, {{{16, 10}, 2}}},
+    {"a gap between those that do", {3, 0, NONE}, 2, 999, 999, {{{24, 2}, 1}, {{0, 12}, 1}}},
+    {"none takes part", {NONE}, 2, 999, 999, {{{0, 0}, 0}}},
+};
+enum { ORDER_ROWS = sizeof order_rows / sizeof *order_rows };
+
+static void plan_small(struct model *model, size_t layers)
+{
+    static const size_t two[] = {3, 4, 2}, four[] = {2, 2, 2, 2, 2};
+    model_plan(model, layers == 2 ? two : four, layers, true);
+}
+
+START_TEST(a_plan_of_any_order_is_the_hand_worked_one)
+{
+    const struct order_row *row = &order_rows[_i];
+    struct bucket_order order = {0};
+    struct model model;
+    struct bucket_plan plan;
+    while (row->order[order.count] != NONE) {
+        order.tensors[order.count] = row->order[order.count];
+        order.count++;
+    }
+    plan_small(&model, row->layers);
+    bucket_plan_make(&plan, &model, &order, row->first_bytes, row->bytes);
+    size_t count = 0;
+    while (count < BUCKETS_MOST && row->buckets[count].tensors > 0)
+        count++;
+    ck_assert_msg(plan.count == count, "%s: %zu buckets", row->why, plan.count);
+    for (size_t i = 0; i < count; i++) {
+        const struct bucket *found = &plan.buckets[i], *wanted = &row->buckets[i];
+        ck_assert_msg(found->slice.begin == wanted->slice.begin &&
+                          found->slice.count == wanted->slice.count &&
+                          found->tensors == wanted->tensors,
+                      "%s: bucket %zu is %zu tensors, %zu floats from %zu", row->why, i,
+                      found->tensors, found->slice.count, found->slice.begin);
+    }
+    size_t in_none = 0;
+    for (size_t i = 0; i < model.tensor_count; i++)
+        in_none += plan.of_tensor[i] == BUCKET_NONE;
+    ck_assert_uint_eq(in_none, model.tensor_count - order.count);
+}
+END_TEST
+
+/* Some of the tensors, in any order (Fisher, Yates, Durstenfeld). */
+static struct bucket_order random_order(const struct model *model, uint64_t number)
+{
+    struct rng rng = {.seed = number, .stream = RNG_TEST};
+    struct bucket_order order = bucket_order_reverse(model);
+    for (size_t i = order.count; i-- > 1;) {
+        size_t other = rng_bits(&rng, i) % (i + 1), kept = order.tensors[i];
+        order.tensors[i] = order.tensors[other];
+        order.tensors[other] = kept;
+    }
+    order.count -= number % 3;
+    return order;
+}
+
+/* The tensors of the order, bucket by bucket, are whole; a bucket is their slice and nothing else;
+ * and it was closed because it had to be. */
+static void check_order(const struct model *model, const struct bucket_plan *plan,
+                        const struct bucket_order *order, const size_t caps[2])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct slice bucket = plan->buckets[i].slice;
+        size_t count = 0, cap = caps[i > 0] / sizeof(float);
+        for (size_t j = 0; j < plan->buckets[i].tensors; j++, at++) {
+            struct slice tensor = model->tensors[order->tensors[at]].slice;
+            ck_assert_uint_eq(plan->of_tensor[order->tensors[at]], i);
+            ck_assert_uint_eq(slice_overlap(tensor, bucket).count, tensor.count);
+            count += tensor.count;
+        }
+        ck_assert_uint_eq(count, bucket.count);
+        ck_assert(plan->buckets[i].tensors == 1 || count <= cap);
+        if (at == order->count)
+            break;
+        struct slice next = model->tensors[order->tensors[at]].slice;
+        bool neighbour =
+            next.begin + next.count == bucket.begin || bucket.begin + bucket.count == next.begin;
+        ck_assert(!neighbour || count + next.count > cap);
+    }
+    ck_assert_uint_eq(at, order->count);
+}
+
+START_TEST(buckets_of_a_random_order_hold_its_tensors_whole_and_no_more)
+{
+    static const size_t caps[][2] = {{0, 0}, {40, 100}, {4, 400}, {4000, 4000}};
+    size_t widths[MODEL_LAYERS_MOST + 1];
+    struct model model;
+    struct bucket_plan plan;
+    for (size_t i = 0; i <= MODEL_LAYERS_MOST; i++)
+        widths[i] = 1 + (5 * i) % 7;
+    model_plan(&model, widths, MODEL_LAYERS_MOST, true);
+    for (uint64_t number = 0; number < 300; number++) {
+        struct bucket_order order = random_order(&model, number);
+        bucket_plan_make(&plan, &model, &order, caps[_i][0], caps[_i][1]);
+        check_order(&model, &plan, &order, caps[_i]);
+    }
+}
+END_TEST
+
+START_TEST(plans_are_the_same_when_their_slices_are)
+{
+    struct model model;
+    struct bucket_plan one, other;
+    plan_small(&model, 2);
+    struct bucket_order reverse = bucket_order_reverse(&model), swapped = reverse;
+    swapped.tensors[0] = 2; // fc2.weight before fc2.bias
+    swapped.tensors[1] = 3;
+    bucket_plan_make(&one, &model, &reverse, 40, 999);
+    bucket_plan_make(&other, &model, &swapped, 40, 999);
+    ck_assert(bucket_plan_same(&one, &other)); // within a bucket the order does not show
+    bucket_plan_make(&other, &model, &swapped, 8, 999);
+    ck_assert(!bucket_plan_same(&one, &other));
+    swapped.count = 2;
+    bucket_plan_make(&other, &model, &swapped, 40, 999);
+    ck_assert(!bucket_plan_same(&one, &other));
 }
 END_TEST
 
@@ -98,6 +270,9 @@ Suite *bucket_suite(void)
     TCase *tcase = tcase_create("plan");
     tcase_add_loop_test(tcase, a_plan_is_the_hand_worked_one, 0, ROWS);
     tcase_add_loop_test(tcase, buckets_tile_the_slab_and_hold_their_tensors_whole, 0, 2);
+    tcase_add_loop_test(tcase, a_plan_of_any_order_is_the_hand_worked_one, 0, ORDER_ROWS);
+    tcase_add_loop_test(tcase, buckets_of_a_random_order_hold_its_tensors_whole_and_no_more, 0, 4);
+    tcase_add_test(tcase, plans_are_the_same_when_their_slices_are);
     suite_add_tcase(suite, tcase);
     return suite;
 }
