@@ -1,9 +1,9 @@
 /* model: a multi-layer perceptron over one slab of parameters. See the header for the layout. */
 #include "lesson01_single/model.h"
 #include "common/rng.h"
+#include "lesson01_single/activations.h"
 #include "lesson01_single/layer.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -58,92 +58,91 @@ void model_init_he(const struct model *model, float *param, uint64_t seed)
     }
 }
 
-static size_t widest_hidden(const struct model *model)
-{
-    size_t widest = 0;
-    for (size_t layer = 1; layer < model->layers; layer++)
-        widest = model->widths[layer] > widest ? model->widths[layer] : widest;
-    return widest;
-}
+/* One pass over the model. */
+struct walk {
+    const struct model *model;
+    const float *param;
+    struct activations *activations;
+    const struct pass *pass;
+    float *grad;
+    const struct model_listener *listener;
+};
 
-int activations_init(struct activations *activations, const struct model *model, size_t capacity,
-                     struct memory *memory)
-{
-    *activations = (struct activations){.capacity = capacity};
-    bool all = true;
-    for (size_t layer = 0; layer <= model->layers; layer++) {
-        size_t count = capacity * model->widths[layer];
-        activations->a[layer] = memory_floats(memory, MEMORY_ACTIVATIONS, count);
-        all = all && activations->a[layer];
-    }
-    for (int i = 0; i < 2; i++) {
-        size_t count = capacity * widest_hidden(model);
-        activations->d[i] = memory_floats(memory, MEMORY_ACTIVATIONS, count);
-        all = all && activations->d[i];
-    }
-    if (all)
-        return 0;
-    activations_release(activations, model, memory);
-    return -ENOMEM;
-}
-
-void activations_release(struct activations *activations, const struct model *model,
-                         struct memory *memory)
-{
-    for (size_t layer = 0; layer <= model->layers; layer++)
-        memory_return(memory, MEMORY_ACTIVATIONS, activations->a[layer],
-                      activations->capacity * model->widths[layer]);
-    for (int i = 0; i < 2; i++)
-        memory_return(memory, MEMORY_ACTIVATIONS, activations->d[i],
-                      activations->capacity * widest_hidden(model));
-    *activations = (struct activations){0};
-}
-
-static struct dense_shape shape_of(const struct model *model, size_t layer, size_t rows)
+static struct dense_shape shape_of(const struct walk *walk, size_t layer)
 {
     return (struct dense_shape){
-        .rows = rows, .in = model->widths[layer], .out = model->widths[layer + 1]};
+        .rows = walk->pass->rows,
+        .in = walk->model->widths[layer],
+        .out = walk->model->widths[layer + 1],
+    };
+}
+
+/* a[layer + 1] from a[layer]: the dense product, and the ReLU but for the last layer. */
+static void layer_forward(const struct walk *walk, size_t layer)
+{
+    const struct model *model = walk->model;
+    struct dense_shape shape = shape_of(walk, layer);
+    const float *w = walk->param + model->tensors[weight_of(model, layer)].slice.begin;
+    const float *b = model->bias ? w + shape.out * shape.in : NULL;
+    float *y = walk->activations->a[layer + 1];
+    dense_forward(y, walk->activations->a[layer], w, b, shape);
+    if (layer + 1 < model->layers)
+        relu_forward(y, shape.rows * shape.out);
 }
 
 void model_forward(const struct model *model, const float *param, struct activations *activations,
-                   size_t rows)
+                   const struct pass *pass)
 {
-    for (size_t layer = 0; layer < model->layers; layer++) {
-        const struct tensor *weight = &model->tensors[weight_of(model, layer)];
-        const float *w = param + weight->slice.begin; // (out, in)
-        const float *b = model->bias ? w + weight->slice.count : NULL;
-        float *y = activations->a[layer + 1];
-        dense_forward(y, activations->a[layer], w, b, shape_of(model, layer, rows));
-        if (layer + 1 < model->layers)
-            relu_forward(y, rows * model->widths[layer + 1]);
-    }
+    struct walk walk = {.model = model, .param = param, .activations = activations, .pass = pass};
+    for (size_t layer = 0; layer < model->layers; layer++)
+        layer_forward(&walk, layer);
 }
 
-static void announce(const struct model_listener *listener, size_t tensor)
+static void announce(const struct walk *walk, size_t tensor)
 {
-    if (listener->on_ready)
-        listener->on_ready(listener->context, tensor);
+    if (walk->listener->on_ready)
+        walk->listener->on_ready(walk->listener->context, tensor);
+}
+
+/* The layer's parameters' part of the gradient, from dy (rows, out). */
+static void parameters_backward(const struct walk *walk, size_t layer, const float *dy)
+{
+    const struct model *model = walk->model;
+    struct dense_shape shape = shape_of(walk, layer);
+    size_t weight = weight_of(model, layer), bias = weight + 1;
+    if (model->bias) {
+        dense_backward_bias(walk->grad + model->tensors[bias].slice.begin, dy, shape);
+        announce(walk, bias);
+    }
+    dense_backward_weight(walk->grad + model->tensors[weight].slice.begin, dy,
+                          walk->activations->a[layer], shape);
+    announce(walk, weight);
+}
+
+/* Takes back what layer_forward did, last step first. dy (rows, out) is the gradient with respect to
+ * a[layer + 1]; returns that with respect to a[layer], or NULL: nobody asks how the data should
+ * change. */
+static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
+{
+    const struct model *model = walk->model;
+    struct activations *activations = walk->activations;
+    struct dense_shape shape = shape_of(walk, layer);
+    if (layer + 1 < model->layers)
+        relu_backward(dy, activations->a[layer + 1], shape.rows * shape.out);
+    parameters_backward(walk, layer, dy);
+    if (layer == 0)
+        return NULL;
+    float *dx = dy == activations->d[0] ? activations->d[1] : activations->d[0];
+    const float *w = walk->param + model->tensors[weight_of(model, layer)].slice.begin;
+    dense_backward_input(dx, dy, w, shape);
+    return dx;
 }
 
 void model_backward(const struct model *model, const float *param, struct activations *activations,
-                    size_t rows, float *grad, const struct model_listener *listener)
+                    const struct pass *pass, float *grad, const struct model_listener *listener)
 {
-    const float *dy = activations->a[model->layers]; // (rows, out) of the layer at hand
-    for (size_t layer = model->layers; layer-- > 0;) {
-        struct dense_shape shape = shape_of(model, layer, rows);
-        size_t w = weight_of(model, layer);
-        const float *x = activations->a[layer];
-        if (model->bias) {
-            dense_backward_bias(grad + model->tensors[w + 1].slice.begin, dy, shape);
-            announce(listener, w + 1);
-        }
-        dense_backward_weight(grad + model->tensors[w].slice.begin, dy, x, shape);
-        announce(listener, w);
-        if (layer == 0)
-            return; // nobody asks how the data should change
-        float *dx = activations->d[layer % 2];
-        dense_backward_input(dx, dy, param + model->tensors[w].slice.begin, shape);
-        relu_backward(dx, x, rows * shape.in);
-        dy = dx;
-    }
+    struct walk walk = {model, param, activations, pass, grad, listener};
+    float *d = activations->a[model->layers]; // the gradient with respect to a[layer + 1]
+    for (size_t layer = model->layers; layer-- > 0;)
+        d = layer_backward(&walk, layer, d);
 }

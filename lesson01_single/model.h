@@ -8,13 +8,13 @@
  *     | fc1.weight (out, in) | fc1.bias (out) | fc2.weight | fc2.bias | ...
  *      0                      out*in                                    count
  *
- * Forward keeps each layer's output; backward walks from the last layer to the first and announces
- * every tensor whose gradient is final. The gradient with respect to the input is never computed.
+ * Forward goes up layer by layer: a dense product, then the ReLU but for the last layer. Backward
+ * takes each layer's steps back in reverse, from the last layer to the first, and announces every
+ * tensor whose gradient is final. The gradient with respect to the input is never computed.
  */
 #ifndef LESSON01_MODEL_H
 #define LESSON01_MODEL_H
 
-#include "common/memory.h"
 #include "common/options.h"
 #include "common/slice.h"
 
@@ -50,22 +50,16 @@ const struct tensor *model_tensor_at(const struct model *model, size_t element);
  * "Delving Deep into Rectifiers", ICCV 2015, section 2.2, as a uniform distribution). */
 void model_init_he(const struct model *model, float *param, uint64_t seed);
 
-/* What forward keeps for backward. */
-struct activations {
-    size_t capacity;                 // rows there is room for
-    float *a[MODEL_LAYERS_MOST + 1]; // (capacity, widths[l]); a[0] is the input
-    float *d[2];                     // (capacity, widest hidden layer): gradients on their way down
+struct activations; // what forward keeps for backward: activations.h
+
+/* What differs from pass to pass. */
+struct pass {
+    size_t rows; // samples at hand; may be 0
 };
 
-/* 0 or -ENOMEM. Release accepts a zeroed or half-built struct, and needs the same model. */
-int activations_init(struct activations *activations, const struct model *model, size_t capacity,
-                     struct memory *memory);
-void activations_release(struct activations *activations, const struct model *model,
-                         struct memory *memory);
-
-/* a[layers] (rows, outputs) from a[0] (rows, widths[0]); rows may be 0. */
+/* a[layers] (rows, outputs) from a[0] (rows, widths[0]). */
 void model_forward(const struct model *model, const float *param, struct activations *activations,
-                   size_t rows);
+                   const struct pass *pass);
 
 /* Told of a tensor's index once its gradient is final. */
 struct model_listener {
@@ -73,9 +67,10 @@ struct model_listener {
     void *context;
 };
 
-/* Adds to grad (count) the gradient of the loss. a[layers] holds dloss/doutput. Tensors are
- * announced in reverse order of registration, bias before weight. */
+/* After model_forward of the same pass; a[layers] holds dloss/doutput by now. Adds the gradient of
+ * the loss to grad (count). Tensors are announced in reverse order of registration, bias before
+ * weight. */
 void model_backward(const struct model *model, const float *param, struct activations *activations,
-                    size_t rows, float *grad, const struct model_listener *listener);
+                    const struct pass *pass, float *grad, const struct model_listener *listener);
 
 #endif

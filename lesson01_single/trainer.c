@@ -79,12 +79,13 @@ static double loss_of_rows(struct trainer *trainer, const struct dataset *datase
 static void train_rows(struct trainer *trainer, const uint32_t *index, size_t rows, float weight,
                        const struct model_listener *listener)
 {
+    struct pass pass = {.rows = rows};
     for (size_t row = 0; row < rows; row++)
         gather(trainer, trainer->dataset, row, index[row]);
-    model_forward(trainer->model, trainer->param, &trainer->activations, rows);
+    model_forward(trainer->model, trainer->param, &trainer->activations, &pass);
     trainer->loss += loss_of_rows(trainer, trainer->dataset, rows, weight);
     trainer->samples += rows;
-    model_backward(trainer->model, trainer->param, &trainer->activations, rows, trainer->grad,
+    model_backward(trainer->model, trainer->param, &trainer->activations, &pass, trainer->grad,
                    listener);
 }
 
@@ -112,9 +113,10 @@ static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset
                           struct slice samples, struct totals *totals)
 {
     struct loss_shape shape = {.rows = samples.count, .outputs = dataset->outputs};
+    struct pass pass = {.rows = samples.count};
     for (size_t row = 0; row < samples.count; row++)
         gather(trainer, dataset, row, samples.begin + row);
-    model_forward(trainer->model, trainer->param, &trainer->activations, samples.count);
+    model_forward(trainer->model, trainer->param, &trainer->activations, &pass);
     if (dataset->labels)
         totals->correct +=
             loss_correct(trainer->activations.a[trainer->model->layers], trainer->labels, shape);

@@ -12,6 +12,7 @@
 
 #include "common/dataset.h"
 #include "common/sampler.h"
+#include "lesson01_single/activations.h"
 #include "lesson01_single/model.h"
 
 #include <stddef.h>

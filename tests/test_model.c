@@ -1,5 +1,6 @@
 /* The slab's layout, the first weights, and one forward and backward pass by hand. */
 #include "lesson01_single/model.h"
+#include "lesson01_single/activations.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -99,8 +100,9 @@ END_TEST
 static const size_t hand[3] = {2, 2, 1};
 static const float param[9] = {1, 2, -3, 1, 0, 1, 2, 5, 1};
 enum { HAND_COUNT = 9, ROWS = 2 };
+static const struct pass rows = {.rows = ROWS}, one_row = {.rows = 1}, no_rows = {.rows = 0};
 
-struct pass {
+struct bench {
     struct model model;
     struct activations activations;
     struct memory memory;
@@ -108,37 +110,37 @@ struct pass {
     size_t announcements;
 };
 
-static void pass_init(struct pass *pass)
+static void bench_init(struct bench *bench)
 {
-    *pass = (struct pass){0};
-    model_plan(&pass->model, hand, 2, true);
-    ck_assert_int_eq(activations_init(&pass->activations, &pass->model, ROWS, &pass->memory), 0);
+    *bench = (struct bench){0};
+    model_plan(&bench->model, hand, 2, true);
+    ck_assert_int_eq(activations_init(&bench->activations, &bench->model, ROWS, &bench->memory), 0);
     static const float x[2 * ROWS] = {1, 1, -1, 2};
-    memcpy(pass->activations.a[0], x, sizeof x);
+    memcpy(bench->activations.a[0], x, sizeof x);
 }
 
-static void pass_release(struct pass *pass)
+static void bench_release(struct bench *bench)
 {
-    activations_release(&pass->activations, &pass->model, &pass->memory);
-    ck_assert_uint_eq(pass->memory.now_bytes[MEMORY_ACTIVATIONS], 0);
+    activations_release(&bench->activations, &bench->model, &bench->memory);
+    ck_assert_uint_eq(bench->memory.now_bytes[MEMORY_ACTIVATIONS], 0);
 }
 
 static void on_ready(void *context, size_t tensor)
 {
-    struct pass *pass = context;
-    pass->announced[pass->announcements++] = tensor;
+    struct bench *bench = context;
+    bench->announced[bench->announcements++] = tensor;
 }
 
 START_TEST(forward_gives_the_hand_worked_outputs)
 {
-    struct pass pass;
-    pass_init(&pass);
-    model_forward(&pass.model, param, &pass.activations, ROWS);
+    struct bench bench;
+    bench_init(&bench);
+    model_forward(&bench.model, param, &bench.activations, &rows);
     /* z1 = (3, -1), (3, 6); max(z1, 0) = (3, 0), (3, 6) */
-    ck_assert(pass.activations.a[1][0] == 3 && pass.activations.a[1][1] == 0);
-    ck_assert(pass.activations.a[1][2] == 3 && pass.activations.a[1][3] == 6);
-    ck_assert(pass.activations.a[2][0] == 7 && pass.activations.a[2][1] == 37);
-    pass_release(&pass);
+    ck_assert(bench.activations.a[1][0] == 3 && bench.activations.a[1][1] == 0);
+    ck_assert(bench.activations.a[1][2] == 3 && bench.activations.a[1][3] == 6);
+    ck_assert(bench.activations.a[2][0] == 7 && bench.activations.a[2][1] == 37);
+    bench_release(&bench);
 }
 END_TEST
 
@@ -149,21 +151,21 @@ START_TEST(backward_gives_the_hand_worked_gradients_in_reverse_order)
      * dh = (2, 0), (-2, -5); dW1 = dh^T x; dW2 = dz2^T h */
     static const float expected[HAND_COUNT] = {2 + 2, 2 - 4, 5, -10, 0, -5, 3 - 3, -6, 0};
     struct model_listener listener;
-    struct pass pass;
-    pass_init(&pass);
-    listener = (struct model_listener){.on_ready = on_ready, .context = &pass};
-    model_forward(&pass.model, param, &pass.activations, ROWS);
-    pass.activations.a[2][0] = 1;
-    pass.activations.a[2][1] = -1;
+    struct bench bench;
+    bench_init(&bench);
+    listener = (struct model_listener){.on_ready = on_ready, .context = &bench};
+    model_forward(&bench.model, param, &bench.activations, &rows);
+    bench.activations.a[2][0] = 1;
+    bench.activations.a[2][1] = -1;
     float grad[HAND_COUNT];
     for (size_t i = 0; i < HAND_COUNT; i++)
         grad[i] = 100; // added to, not replaced
-    model_backward(&pass.model, param, &pass.activations, ROWS, grad, &listener);
+    model_backward(&bench.model, param, &bench.activations, &rows, grad, &listener);
     for (size_t i = 0; i < HAND_COUNT; i++)
         ck_assert_msg(grad[i] == 100 + expected[i], "element %zu: %g", i, (double)grad[i]);
-    ck_assert_uint_eq(pass.announcements, 4);
-    ck_assert(memcmp(pass.announced, order, sizeof order) == 0);
-    pass_release(&pass);
+    ck_assert_uint_eq(bench.announcements, 4);
+    ck_assert(memcmp(bench.announced, order, sizeof order) == 0);
+    bench_release(&bench);
 }
 END_TEST
 
@@ -184,10 +186,10 @@ START_TEST(backward_walks_down_a_deep_model)
         ones[i] = 1;
     ck_assert_int_eq(activations_init(&activations, &model, 1, &memory), 0);
     activations.a[0][0] = activations.a[0][1] = 1;
-    model_forward(&model, ones, &activations, 1);
+    model_forward(&model, ones, &activations, &one_row);
     ck_assert(activations.a[4][0] == 36);
     activations.a[4][0] = 1;
-    model_backward(&model, ones, &activations, 1, grad, &nobody);
+    model_backward(&model, ones, &activations, &one_row, grad, &nobody);
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < model.tensors[i].slice.count; j++)
             ck_assert(grad[model.tensors[i].slice.begin + j] == expected[i]);
@@ -197,43 +199,43 @@ END_TEST
 
 START_TEST(no_row_changes_no_gradient_and_announces_every_tensor)
 {
-    struct pass pass;
-    pass_init(&pass);
-    struct model_listener listener = {.on_ready = on_ready, .context = &pass};
+    struct bench bench;
+    bench_init(&bench);
+    struct model_listener listener = {.on_ready = on_ready, .context = &bench};
     float grad[HAND_COUNT] = {7, 7, 7, 7, 7, 7, 7, 7, 7};
-    model_forward(&pass.model, param, &pass.activations, 0);
-    model_backward(&pass.model, param, &pass.activations, 0, grad, &listener);
+    model_forward(&bench.model, param, &bench.activations, &no_rows);
+    model_backward(&bench.model, param, &bench.activations, &no_rows, grad, &listener);
     for (size_t i = 0; i < HAND_COUNT; i++)
         ck_assert(grad[i] == 7);
-    ck_assert_uint_eq(pass.announcements, 4);
-    pass_release(&pass);
+    ck_assert_uint_eq(bench.announcements, 4);
+    bench_release(&bench);
 }
 END_TEST
 
 START_TEST(a_nan_in_the_data_reaches_the_output)
 {
-    struct pass pass;
-    pass_init(&pass);
-    pass.activations.a[0][0] = NAN;
-    model_forward(&pass.model, param, &pass.activations, ROWS);
-    ck_assert(isnan(pass.activations.a[2][0]));
-    ck_assert(pass.activations.a[2][1] == 37);
-    pass_release(&pass);
+    struct bench bench;
+    bench_init(&bench);
+    bench.activations.a[0][0] = NAN;
+    model_forward(&bench.model, param, &bench.activations, &rows);
+    ck_assert(isnan(bench.activations.a[2][0]));
+    ck_assert(bench.activations.a[2][1] == 37);
+    bench_release(&bench);
 }
 END_TEST
 
 START_TEST(backward_leaves_the_data_and_the_parameters_alone)
 {
-    struct pass pass;
-    pass_init(&pass);
+    struct bench bench;
+    bench_init(&bench);
     struct model_listener nobody = {0};
     float copy[HAND_COUNT], grad[HAND_COUNT] = {0};
     memcpy(copy, param, sizeof copy);
-    model_forward(&pass.model, copy, &pass.activations, ROWS);
-    model_backward(&pass.model, copy, &pass.activations, ROWS, grad, &nobody);
+    model_forward(&bench.model, copy, &bench.activations, &rows);
+    model_backward(&bench.model, copy, &bench.activations, &rows, grad, &nobody);
     ck_assert(memcmp(copy, param, sizeof copy) == 0);
-    ck_assert(pass.activations.a[0][0] == 1 && pass.activations.a[0][3] == 2);
-    pass_release(&pass);
+    ck_assert(bench.activations.a[0][0] == 1 && bench.activations.a[0][3] == 2);
+    bench_release(&bench);
 }
 END_TEST
 
