@@ -26,14 +26,13 @@ struct against_ring {
     float *sizes;          // (count): and of absolute values
     float *before;         // (count): mine, one step earlier
     double *bound;         // (count)
-    bool exact;            // buckets and whole are added in one order: whole has the same bits
+    bool exact;            // so far buckets and whole were added in one order, to the same bits
     struct memory *memory;
     size_t steps; // proved so far
 };
 
-/* After ddp_init. Takes no memory when nothing is to be verified. 0, or an error that run->fail
- * tells. */
-int against_ring_init(struct against_ring *against, struct run *run, const struct ddp *ddp);
+/* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. */
+int against_ring_init(struct against_ring *against, struct run *run);
 void against_ring_release(struct against_ring *against); // accepts a zeroed struct
 
 /* After ddp_wait, before the update. Says too how many buckets had left before backward ended:

@@ -2,6 +2,7 @@
 #include "lesson03_ddp/ddp.h"
 #include "lesson02_allreduce/allreduce.h"
 
+#include <assert.h>
 #include <errno.h>
 
 int ddp_allreduce(struct comm *comm, float *bucket, size_t count)
@@ -18,14 +19,19 @@ static int reduce_bucket(void *context, size_t index)
     return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);
 }
 
+void ddp_plan(struct ddp *ddp, const struct run *run, const struct bucket_order *order)
+{
+    bucket_plan_make(&ddp->plan, &run->model, order, run->options.first_bucket_bytes,
+                     run->options.bucket_bytes);
+}
+
 int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
 {
     ddp->comm = comm;
     ddp->model = &run->model;
     ddp->overlap = run->options.overlap;
     struct bucket_order order = bucket_order_reverse(&run->model);
-    bucket_plan_make(&ddp->plan, &run->model, &order, run->options.first_bucket_bytes,
-                     run->options.bucket_bytes);
+    ddp_plan(ddp, run, &order);
     int error = worker_start(&ddp->worker, reduce_bucket, ddp);
     if (error)
         fail_set(&run->fail, error, "cannot start the communication thread: %s",
@@ -58,10 +64,12 @@ static void on_ready(void *context, size_t tensor)
 {
     struct ddp *ddp = context;
     if (ddp->plan.of_tensor[tensor] == BUCKET_NONE)
-        return; // takes no part
+        return;                  // takes no part
+    assert(!ddp->ready[tensor]); // a gradient is final once
     ddp->handed_over = ddp->next;
     ddp->missing[ddp->plan.of_tensor[tensor]]--;
     ddp->ready[tensor] = true;
+    ddp->seen.tensors[ddp->seen.count++] = tensor;
     if (ddp->overlap)
         submit_full_buckets(ddp);
 }
@@ -77,7 +85,7 @@ void ddp_begin(struct ddp *ddp)
         ddp->missing[i] = ddp->plan.buckets[i].tensors;
     for (size_t i = 0; i < ddp->model->tensor_count; i++)
         ddp->ready[i] = false;
-    ddp->next = 0;
+    ddp->next = ddp->seen.count = 0;
     worker_reset(&ddp->worker);
 }
 

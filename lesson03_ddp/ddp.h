@@ -31,9 +31,11 @@ struct ddp {
 
     size_t missing[MODEL_TENSORS_MOST]; // tensors each bucket still waits for
     bool ready[MODEL_TENSORS_MOST];     // tensors that were announced
+    struct bucket_order seen;           // in which order
     size_t next;                        // the bucket that is submitted next
     size_t handed_over;                 // buckets submitted while a gradient was still missing
     size_t begun_at_end;                // buckets already under way when backward ended
+    bool rebuilt; // the plan is of the order seen in the first step (rebuild.h)
 };
 
 /* Plans the buckets of the run's gradient, as its options say, and starts the thread. From
@@ -43,6 +45,9 @@ int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm);
 /* The same with a slab and a reduction of the caller's: ddp->grad and ddp->reduce are set. */
 int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm);
 void ddp_stop(struct ddp *ddp); // ends the thread; accepts one that was never started
+
+/* Plans the buckets anew, from this order. Between ddp_wait and ddp_begin, on every rank alike. */
+void ddp_plan(struct ddp *ddp, const struct run *run, const struct bucket_order *order);
 
 /* What a trainer's listener is set to, so that backward reports to ddp. ddp_init sets the run's. */
 struct model_listener ddp_listener(struct ddp *ddp);

@@ -9,6 +9,7 @@
 #include "lesson02_allreduce/meet.h"
 #include "lesson03_ddp/against_ring.h"
 #include "lesson03_ddp/ddp.h"
+#include "lesson03_ddp/rebuild.h"
 #include "lesson03_ddp/replicas.h"
 
 static const char CLAIM[] =
@@ -34,7 +35,7 @@ static int train(struct run *run, struct ddp *ddp, struct against_ring *against)
         optimizer_step(&run->optimizer, run->param, run->grad, rate);
         ddp_account(ddp, run);
         error = (verify && against_ring_parameters(against, run, ddp->comm, &step)) ||
-                run_record(run, &step);
+                rebuild(ddp, run) || run_record(run, &step);
     }
     return error;
 }
@@ -47,10 +48,10 @@ int main(int argc, char **argv)
     struct against_ring against = {0};
     int stop = run_open(&run, 3, argc, argv) || meet(&comm, &run) ||
                run_start(&run, &run.whole, 1) || replicas_begin(&run, comm) ||
-               ddp_init(&ddp, &run, comm) || against_ring_init(&against, &run, &ddp);
-    run.claim = against.exact ? CLAIM_EXACT : CLAIM;
+               ddp_init(&ddp, &run, comm) || against_ring_init(&against, &run);
     if (!stop)
         stop = train(&run, &ddp, &against);
+    run.claim = against.exact ? CLAIM_EXACT : CLAIM;
     if (stop)
         meet_report(&run, comm);
     against_ring_release(&against);

@@ -58,6 +58,7 @@ Suite *peers_suite(void);
 Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
+Suite *rebuild_suite(void);
 Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
@@ -131,6 +132,7 @@ static const struct suite_entry suites[] = {
     {"bucket", bucket_suite},
     {"worker", worker_suite},
     {"ddp", ddp_suite},
+    {"rebuild", rebuild_suite},
     {"zero1", zero1_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},

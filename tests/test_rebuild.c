@@ -1,0 +1,211 @@
+/* Buckets planned anew: in the order rank 0 saw, on every rank, once. */
+#include "lesson03_ddp/rebuild.h"
+#include "lesson02_allreduce/ring.h"
+#include "tests/inside.h"
+#include "tests/lessons.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+enum { COUNT_MOST = 2048, TENSORS = 6, NEVER = MODEL_TENSORS_MOST };
+
+/* fc1.weight is tensor 0, fc3.bias 5; a bucket holds a layer or less. */
+static const char arguments[] = "--hidden 5,7 --batch 12 --steps 60 --first-bucket-kb 0.05 "
+                                "--bucket-kb 0.3";
+
+/* A lesson 3 whose backward finishes tensors in an order of the test's: all are held back until the
+ * last has come, then announced. */
+struct bench {
+    struct ranks_self *self;
+    struct inside inside;
+    struct run *run;
+    struct ddp ddp;
+    struct model_listener ddp_hears;
+    const size_t *order; // (TENSORS); NEVER: that one is not announced
+    size_t came;
+};
+
+static void on_ready(void *context, size_t tensor)
+{
+    struct bench *bench = context;
+    (void)tensor;
+    if (++bench->came % TENSORS > 0)
+        return;
+    for (size_t i = 0; i < TENSORS; i++)
+        if (bench->order[i] != NEVER)
+            bench->ddp_hears.on_ready(bench->ddp_hears.context, bench->order[i]);
+}
+
+static int bench_open(struct bench *bench, struct ranks_self *self)
+{
+    *bench = (struct bench){.self = self};
+    int wrong = inside_open(&bench->inside, self, 3, arguments);
+    struct run *run = bench->run = &bench->inside.run;
+    if (!wrong)
+        wrong = inside_told(self, &bench->inside, ddp_init(&bench->ddp, run, self->comm));
+    bench->ddp_hears = ddp_listener(&bench->ddp);
+    run->trainer.listener = (struct model_listener){.on_ready = on_ready, .context = bench};
+    return wrong;
+}
+
+static void bench_close(struct bench *bench)
+{
+    ddp_stop(&bench->ddp);
+    inside_close(&bench->inside);
+}
+
+/* A step whose gradient is that of lesson 2's ring, bucket by bucket after backward. */
+static int check_step(struct bench *bench, size_t index)
+{
+    float expected[COUNT_MOST];
+    struct run *run = bench->run;
+    struct step step = sampler_step(&run->sampler, index);
+    ddp_begin(&bench->ddp);
+    trainer_gradient(&run->trainer, &step);
+    int error = ddp_wait(&bench->ddp, &bench->self->fail);
+    inside_gradient(run, &step, expected);
+    for (size_t i = 0; i < bench->ddp.plan.count && !error; i++) {
+        struct slice slice = bench->ddp.plan.buckets[i].slice;
+        float *bucket = expected + slice.begin;
+        error = ring_allreduce(bench->self->comm, bucket, bucket, slice.count, COMM_F32, COMM_SUM);
+    }
+    if (error)
+        return error;
+    return ranks_expect(bench->self,
+                        memcmp(run->grad, expected, run->model.count * sizeof(float)) == 0,
+                        "step %zu: the gradient is not that of the ring", index);
+}
+
+/* Is the plan the one of this order? */
+static int check_plan(struct bench *bench, const size_t order[TENSORS])
+{
+    const struct options *options = &bench->run->options;
+    struct bucket_order wanted = {.count = TENSORS};
+    struct bucket_plan plan;
+    memcpy(wanted.tensors, order, TENSORS * sizeof *order);
+    bucket_plan_make(&plan, &bench->run->model, &wanted, options->first_bucket_bytes,
+                     options->bucket_bytes);
+    const size_t *found = bench->ddp.plan.order.tensors;
+    return ranks_expect(bench->self, memcmp(found, order, TENSORS * sizeof *order) == 0,
+                        "the order is not the one seen") ||
+           ranks_expect(bench->self, bucket_plan_same(&bench->ddp.plan, &plan),
+                        "the buckets are not those of the order");
+}
+
+/* The last is what every other rank sees. */
+static const size_t orders[][TENSORS] = {
+    {5, 3, 4, 2, 1, 0}, // fc3.weight after fc2.bias, as if fc2 used it too
+    {0, 1, 2, 3, 4, 5}, // the wrong way round
+    {0, 2, 4, 1, 3, 5}, // no two neighbours
+    {4, 5, 2, 3, 0, 1}, // swapped within layers
+    {5, 4, 3, 2, 1, 0},
+};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
+static int adopt_body(struct ranks_self *self)
+{
+    const size_t *seen_by_0 = self->context;
+    struct bench bench;
+    int wrong = bench_open(&bench, self);
+    bench.order = self->rank == 0 ? seen_by_0 : orders[ORDERS - 1];
+    wrong = wrong || check_plan(&bench, orders[ORDERS - 1]) || check_step(&bench, 0) ||
+            rebuild(&bench.ddp, bench.run) || check_plan(&bench, seen_by_0);
+    for (size_t i = 1; i < 4 && !wrong; i++)
+        wrong = check_step(&bench, i);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(every_rank_plans_from_the_order_rank_0_saw)
+{
+    size_t order[TENSORS];
+    struct ranks_result result;
+    memcpy(order, orders[_i / 4], sizeof order);
+    ranks_run(1 + _i % 4, adopt_body, order, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+static int once_body(struct ranks_self *self)
+{
+    struct bench bench;
+    int wrong = bench_open(&bench, self);
+    for (size_t i = 0; i < 3 && !wrong; i++) {
+        bench.order = orders[i];
+        wrong = check_step(&bench, i) || rebuild(&bench.ddp, bench.run) ||
+                check_plan(&bench, orders[0]);
+    }
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(buckets_are_rebuilt_once)
+{
+    struct ranks_result result;
+    ranks_run(2, once_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+static int never_body(struct ranks_self *self)
+{
+    static const size_t seen[] = {5, NEVER, 3, 1, NEVER, 0}, wanted[] = {5, 3, 1, 0, 4, 2};
+    struct bench bench;
+    int wrong = bench_open(&bench, self);
+    bench.order = seen;
+    if (!wrong)
+        wrong = ranks_expect(self, check_step(&bench, 0) == -EINVAL, "nothing was missed");
+    wrong = wrong || rebuild(&bench.ddp, bench.run) || check_plan(&bench, wanted);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(a_tensor_never_announced_is_planned_last)
+{
+    struct ranks_result result;
+    ranks_run(3, never_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
+/* --- what is said ---------------------------------------------------------------------------- */
+
+static size_t times(const char *text, const char *words)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, words); at; at = strstr(at + 1, words))
+        count++;
+    return count;
+}
+
+START_TEST(a_run_says_once_that_nothing_changes)
+{
+    static const char words[] =
+        "buckets: gradients became ready in the reverse order of registration, as planned: nothing "
+        "changes";
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_run(&program, &folder, (struct lesson){3, 3},
+               _i == 0 ? "--steps 3" : "--steps 3 --quiet");
+    ck_assert_int_eq(program.code, 0);
+    ck_assert_uint_eq(times(program.out, words) + times(program.err, words), _i == 0 ? 1 : 0);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+Suite *rebuild_suite(void)
+{
+    Suite *suite = suite_create("rebuild");
+    TCase *tcase = tcase_create("orders");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, every_rank_plans_from_the_order_rank_0_saw, 0, 4 * ORDERS);
+    tcase_add_test(tcase, buckets_are_rebuilt_once);
+    tcase_add_test(tcase, a_tensor_never_announced_is_planned_last);
+    tcase_add_loop_test(tcase, a_run_says_once_that_nothing_changes, 0, 2);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
