@@ -22,6 +22,8 @@ const struct flag flags[] = {
      "layers without a bias", NULL},
     {"init", "he | const:V | FILE.safetensors", "he", FLAG_INIT, AT(init), 0, 0, ALL, FLAG_SHARED,
      "the first parameters", NULL},
+    {"dropout", "P", "0", FLAG_REAL, AT(dropout), 0, 0.99, ALL, FLAG_SHARED,
+     "leave each hidden unit out of training with this probability", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Batches", NULL},
     {"epochs", "E", "20", FLAG_WHOLE, AT(epochs), 1, 1e9, ALL, FLAG_SHARED,

@@ -37,6 +37,7 @@ struct options {
     bool bias;
     const char *init; // "he", "const:V", or FILE.safetensors
     float init_value; // V, when init begins with const:
+    double dropout;   // the probability that a hidden unit is left out of training
 
     size_t epochs;         // passes over the data; not used when steps is given
     size_t steps;          // updates; 0: not given

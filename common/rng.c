@@ -27,14 +27,18 @@ void rng_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4
     }
 }
 
-uint32_t rng_bits(const struct rng *rng, uint64_t index)
+void rng_block(const struct rng *rng, uint64_t block, uint32_t out[4])
 {
-    uint64_t block = index / 4;
     uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), rng->sub,
                            (uint32_t)rng->stream};
     uint32_t key[2] = {(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)};
-    uint32_t out[4];
     rng_philox(counter, key, out);
+}
+
+uint32_t rng_bits(const struct rng *rng, uint64_t index)
+{
+    uint32_t out[4];
+    rng_block(rng, index / 4, out);
     return out[index % 4];
 }
 

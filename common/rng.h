@@ -20,7 +20,8 @@ enum rng_stream {
     RNG_SLOPE,
     RNG_BENCH,
     RNG_TEST,
-    RNG_LINK
+    RNG_LINK,
+    RNG_DROPOUT
 };
 
 struct rng {
@@ -31,6 +32,9 @@ struct rng {
 
 /* The 32 random bits number `index` of the stream. */
 uint32_t rng_bits(const struct rng *rng, uint64_t index);
+
+/* Numbers 4 * block to 4 * block + 3, which come at once. */
+void rng_block(const struct rng *rng, uint64_t block, uint32_t out[4]);
 
 /* Uniform in [0, 1), a multiple of 2^-24. */
 float rng_uniform(const struct rng *rng, uint64_t index);

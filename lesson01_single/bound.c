@@ -21,9 +21,10 @@ int bound_init(struct bound *bound, const struct model *model, struct memory *me
     int error = reference_init(&bound->reference, model, memory);
     if (error)
         return error;
+    bound->gradient = reference_doubles(memory, model->count);
     bound->size = reference_doubles(memory, model->count);
     bound->bound = reference_doubles(memory, model->count);
-    bool all = bound->size && bound->bound;
+    bool all = bound->gradient && bound->size && bound->bound;
     for (size_t layer = 0; layer <= model->layers; layer++) {
         bound->e[layer] = reference_doubles(memory, model->widths[layer]);
         bound->d[layer] = reference_doubles(memory, model->widths[layer]);
@@ -42,6 +43,7 @@ void bound_release(struct bound *bound)
     struct memory *memory = bound->reference.memory;
     if (!model)
         return;
+    reference_return(memory, bound->gradient, model->count);
     reference_return(memory, bound->size, model->count);
     reference_return(memory, bound->bound, model->count);
     for (size_t layer = 0; layer <= model->layers; layer++) {
@@ -53,19 +55,30 @@ void bound_release(struct bound *bound)
     *bound = (struct bound){0};
 }
 
-/* e(z) of one layer; w (out, in), then b (out) if there are biases. */
-static void forward_errors(struct bound *bound, size_t layer, const double *w)
+/* Multiplied by dropout's m, which is 1 where there is none: x + e becomes m (x + e), rounded. */
+static double multiplied(double m, double x, double e)
 {
-    const struct model *model = bound->reference.model;
+    return m == 1 ? e : m * e + U * m * (fabs(x) + e) + SMALLEST;
+}
+
+/* e(a) of one layer's output. */
+static void forward_errors(struct bound *bound, size_t layer)
+{
+    const struct reference *reference = &bound->reference;
+    const struct model *model = reference->model;
+    const struct tensor *bias = model_bias(model, layer);
+    const double *w = reference->param + model_weight(model, layer)->slice.begin; // (out, in)
+    const double *a = reference->a[layer], *e = bound->e[layer];
     size_t in = model->widths[layer], out = model->widths[layer + 1];
-    const double *a = bound->reference.a[layer], *e = bound->e[layer];
     for (size_t i = 0; i < out; i++) {
-        double carried = 0, size = model->bias ? fabs(w[out * in + i]) : 0;
+        double carried = 0, size = bias ? fabs(reference->param[bias->slice.begin + i]) : 0;
         for (size_t j = 0; j < in; j++) {
             carried += fabs(w[i * in + j]) * e[j];
             size += fabs(w[i * in + j]) * (fabs(a[j]) + e[j]);
         }
-        bound->e[layer + 1][i] = carried + gamma_of(in + 1) * size + SMALLEST;
+        double error = carried + gamma_of(in + 1) * size + SMALLEST;
+        bound->e[layer + 1][i] =
+            multiplied(reference->m[layer + 1][i], reference->z[layer + 1][i], error);
     }
 }
 
@@ -108,12 +121,27 @@ static void output_errors(struct bound *bound, const struct dataset *dataset, si
     }
 }
 
-/* Gradient and error with respect to layer's input x = max(z, 0), passed through that ReLU. */
-static void backward_errors(struct bound *bound, size_t layer, const double *w)
+/* Takes d of a hidden layer's output back through dropout and the ReLU. */
+static void activation_errors(struct bound *bound, size_t layer)
+{
+    const struct reference *reference = &bound->reference;
+    const double *z = reference->z[layer + 1], *m = reference->m[layer + 1];
+    double *d = bound->d[layer + 1], *e_d = bound->e_d[layer + 1];
+    for (size_t i = 0; i < reference->model->widths[layer + 1]; i++) {
+        bool passes = z[i] > 0, certain = m[i] == 0 || m[i] * fabs(z[i]) > bound->e[layer + 1][i];
+        double most = multiplied(m[i], d[i], e_d[i]);
+        e_d[i] = !certain ? m[i] * fabs(d[i]) + most : passes ? most : 0;
+        d[i] = passes ? m[i] * d[i] : 0;
+    }
+}
+
+/* d of the layer's input, from d of what its dense product gave. */
+static void input_errors(struct bound *bound, size_t layer)
 {
     const struct model *model = bound->reference.model;
-    size_t in = model->widths[layer], out = model->widths[layer + 1];
+    const double *w = bound->reference.param + model_weight(model, layer)->slice.begin;
     const double *dy = bound->d[layer + 1], *e_dy = bound->e_d[layer + 1];
+    size_t in = model->widths[layer], out = model->widths[layer + 1];
     for (size_t j = 0; j < in; j++) {
         double d = 0, carried = 0, size = 0;
         for (size_t i = 0; i < out; i++) {
@@ -122,33 +150,54 @@ static void backward_errors(struct bound *bound, size_t layer, const double *w)
             carried += fabs(weight) * e_dy[i];
             size += fabs(weight) * (fabs(dy[i]) + e_dy[i]);
         }
-        double error = carried + gamma_of(out) * size + SMALLEST;
-        double z = bound->reference.z[layer][j];
-        bool passes = z > 0, certain = fabs(z) > bound->e[layer][j];
-        bound->d[layer][j] = passes ? d : 0;
-        bound->e_d[layer][j] = !certain ? fabs(d) + error : passes ? error : 0;
+        bound->d[layer][j] = d;
+        bound->e_d[layer][j] = carried + gamma_of(out) * size + SMALLEST;
     }
 }
 
-/* Adds one sample's share of (|dy| + e(dy)) (|a| + e(a)) and of the errors carried. */
-static void parameter_errors(struct bound *bound, size_t layer, size_t begin)
+/* Adds one sample's share of dy a, of (|dy| + e(dy)) (|a| + e(a)) and of the errors carried. */
+static void parameter_errors(struct bound *bound, size_t layer)
 {
     const struct model *model = bound->reference.model;
-    size_t in = model->widths[layer], out = model->widths[layer + 1];
+    const struct tensor *weight = model_weight(model, layer), *bias = model_bias(model, layer);
     const double *a = bound->reference.a[layer], *e_a = bound->e[layer];
+    size_t in = model->widths[layer], out = model->widths[layer + 1];
     for (size_t i = 0; i < out; i++) {
-        double dy = fabs(bound->d[layer + 1][i]), e_dy = bound->e_d[layer + 1][i];
-        double *size = bound->size + begin + i * in, *sum = bound->bound + begin + i * in;
+        double dy = bound->d[layer + 1][i], e_dy = bound->e_d[layer + 1][i];
+        size_t row = weight->slice.begin + i * in;
         for (size_t j = 0; j < in; j++) {
             double most = fabs(a[j]) + e_a[j];
-            size[j] += (dy + e_dy) * most;
-            sum[j] += e_dy * most + dy * e_a[j];
+            bound->gradient[row + j] += dy * a[j];
+            bound->size[row + j] += (fabs(dy) + e_dy) * most;
+            bound->bound[row + j] += e_dy * most + fabs(dy) * e_a[j];
         }
-        if (model->bias) {
-            bound->size[begin + out * in + i] += dy + e_dy;
-            bound->bound[begin + out * in + i] += e_dy;
-        }
+        if (!bias)
+            continue;
+        bound->gradient[bias->slice.begin + i] += dy;
+        bound->size[bias->slice.begin + i] += fabs(dy) + e_dy;
+        bound->bound[bias->slice.begin + i] += e_dy;
     }
+}
+
+/* A layer that was left out passes everything on. */
+static void skip(double *to, const double *from, size_t width)
+{
+    memcpy(to, from, width * sizeof *to);
+}
+
+static void backward_errors(struct bound *bound, size_t layer)
+{
+    const struct model *model = bound->reference.model;
+    if (reference_skips(&bound->reference, layer)) {
+        skip(bound->d[layer], bound->d[layer + 1], model->widths[layer]);
+        skip(bound->e_d[layer], bound->e_d[layer + 1], model->widths[layer]);
+        return;
+    }
+    if (layer + 1 < model->layers)
+        activation_errors(bound, layer);
+    parameter_errors(bound, layer);
+    if (layer > 0)
+        input_errors(bound, layer);
 }
 
 static void add_sample(struct bound *bound, const struct dataset *dataset, size_t index,
@@ -156,18 +205,14 @@ static void add_sample(struct bound *bound, const struct dataset *dataset, size_
 {
     const struct model *model = bound->reference.model;
     reference_loss(&bound->reference, dataset, index);
-    size_t begin = 0;
-    for (size_t layer = 0; layer < model->layers; layer++) {
-        forward_errors(bound, layer, bound->reference.param + begin);
-        begin += model->widths[layer + 1] * (model->widths[layer] + (model->bias ? 1 : 0));
-    }
+    for (size_t layer = 0; layer < model->layers; layer++)
+        if (reference_skips(&bound->reference, layer))
+            skip(bound->e[layer + 1], bound->e[layer], model->widths[layer]);
+        else
+            forward_errors(bound, layer);
     output_errors(bound, dataset, index, weight);
-    for (size_t layer = model->layers; layer-- > 0;) {
-        begin -= model->widths[layer + 1] * (model->widths[layer] + (model->bias ? 1 : 0));
-        parameter_errors(bound, layer, begin);
-        if (layer > 0)
-            backward_errors(bound, layer, bound->reference.param + begin);
-    }
+    for (size_t layer = model->layers; layer-- > 0;)
+        backward_errors(bound, layer);
 }
 
 void bound_step(struct bound *bound, struct trainer *trainer, const struct step *step)
@@ -176,9 +221,12 @@ void bound_step(struct bound *bound, struct trainer *trainer, const struct step 
     const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
     size_t batches = sampler_micro_batches(trainer->sampler, step);
     double weight = 1 / (double)step->samples.count;
+    memset(bound->gradient, 0, model->count * sizeof *bound->gradient);
     memset(bound->size, 0, model->count * sizeof *bound->size);
     memset(bound->bound, 0, model->count * sizeof *bound->bound);
     reference_load(&bound->reference, trainer->param);
+    bound->reference.dropout = trainer->dropout;
+    bound->reference.dropout.step = step->index;
     for (size_t i = 0; i < step->samples.count; i++)
         add_sample(bound, trainer->dataset, order[step->samples.begin + i], weight);
     /* Each product is rounded once and takes part in at most this many additions. */

@@ -10,6 +10,7 @@
  *
  *     z = W a + b           e(z) = |W| e(a) + gamma(in + 1) (|W| (|a| + e(a)) + |b|)
  *     max(z, 0)             no larger error; but where |z| <= e(z) its gradient may pass or not
+ *     m a                       e(m a) = m e(a) + u m (|a| + e(a)) where dropout has an m but 1
  *     p = softmax(z)        e(p) = p (exp(2 max e(z)) - 1) + p (outputs + 5 + 4 max |z|) u, <= 1
  *     dx = W^T dy           e(dx) = |W|^T e(dy) + gamma(out) |W|^T (|dy| + e(dy))
  *     dW = sum dy a         e(dW) = sum (e(dy) (|a| + e(a)) + |dy| e(a))
@@ -29,6 +30,7 @@ struct bound {
     double *e[MODEL_LAYERS_MOST + 1];   // (widths[l]): bounds on the errors of reference.a[l]
     double *d[MODEL_LAYERS_MOST + 1];   // (widths[l]): gradients with respect to a layer's output
     double *e_d[MODEL_LAYERS_MOST + 1]; // (widths[l]): bounds on their errors
+    double *gradient;                   // (count): the true one, up to a double's rounding
     double *size;                       // (count): sum of (|dy| + e(dy)) (|a| + e(a))
     double *bound;                      // (count): the result
 };

@@ -6,13 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
-
-/* Tensor indices: without biases fc1.weight, fc2.weight, ...; with them a bias after each
- * weight. */
-static size_t weight_of(const struct model *model, size_t layer)
-{
-    return model->bias ? 2 * layer : layer;
-}
+#include <string.h>
 
 static void add_tensor(struct model *model, size_t layer, size_t out, size_t in)
 {
@@ -33,10 +27,22 @@ void model_plan(struct model *model, const size_t *widths, size_t layers, bool b
     for (size_t layer = 0; layer <= layers; layer++)
         model->widths[layer] = widths[layer];
     for (size_t layer = 0; layer < layers; layer++) {
+        model->weight_of[layer] = model->tensor_count;
         add_tensor(model, layer, widths[layer + 1], widths[layer]);
+        model->bias_of[layer] = model->tensor_count;
         if (bias)
             add_tensor(model, layer, widths[layer + 1], 0);
     }
+}
+
+const struct tensor *model_weight(const struct model *model, size_t layer)
+{
+    return &model->tensors[model->weight_of[layer]];
+}
+
+const struct tensor *model_bias(const struct model *model, size_t layer)
+{
+    return model->bias ? &model->tensors[model->bias_of[layer]] : NULL;
 }
 
 const struct tensor *model_tensor_at(const struct model *model, size_t element)
@@ -77,17 +83,29 @@ static struct dense_shape shape_of(const struct walk *walk, size_t layer)
     };
 }
 
-/* a[layer + 1] from a[layer]: the dense product, and the ReLU but for the last layer. */
+static bool skips(const struct walk *walk, size_t layer)
+{
+    return walk->pass->skipped >> layer & 1;
+}
+
+/* a[layer + 1] from a[layer]: the dense product; then, but for the last layer, ReLU and dropout. */
 static void layer_forward(const struct walk *walk, size_t layer)
 {
     const struct model *model = walk->model;
-    struct dense_shape shape = shape_of(walk, layer);
-    const float *w = walk->param + model->tensors[weight_of(model, layer)].slice.begin;
-    const float *b = model->bias ? w + shape.out * shape.in : NULL;
+    const struct tensor *bias = model_bias(model, layer);
+    const float *x = walk->activations->a[layer];
     float *y = walk->activations->a[layer + 1];
-    dense_forward(y, walk->activations->a[layer], w, b, shape);
-    if (layer + 1 < model->layers)
-        relu_forward(y, shape.rows * shape.out);
+    struct dense_shape shape = shape_of(walk, layer);
+    if (skips(walk, layer)) {
+        memcpy(y, x, shape.rows * shape.in * sizeof *y);
+        return;
+    }
+    dense_forward(y, x, walk->param + model_weight(model, layer)->slice.begin,
+                  bias ? walk->param + bias->slice.begin : NULL, shape);
+    if (layer + 1 == model->layers)
+        return;
+    relu_forward(y, shape.rows * shape.out);
+    dropout_forward(&walk->pass->dropout, layer, y, shape.rows, shape.out);
 }
 
 void model_forward(const struct model *model, const float *param, struct activations *activations,
@@ -108,15 +126,14 @@ static void announce(const struct walk *walk, size_t tensor)
 static void parameters_backward(const struct walk *walk, size_t layer, const float *dy)
 {
     const struct model *model = walk->model;
-    struct dense_shape shape = shape_of(walk, layer);
-    size_t weight = weight_of(model, layer), bias = weight + 1;
-    if (model->bias) {
-        dense_backward_bias(walk->grad + model->tensors[bias].slice.begin, dy, shape);
-        announce(walk, bias);
+    const struct tensor *weight = model_weight(model, layer), *bias = model_bias(model, layer);
+    if (bias) {
+        dense_backward_bias(walk->grad + bias->slice.begin, dy, shape_of(walk, layer));
+        announce(walk, model->bias_of[layer]);
     }
-    dense_backward_weight(walk->grad + model->tensors[weight].slice.begin, dy,
-                          walk->activations->a[layer], shape);
-    announce(walk, weight);
+    dense_backward_weight(walk->grad + weight->slice.begin, dy, walk->activations->a[layer],
+                          shape_of(walk, layer));
+    announce(walk, model->weight_of[layer]);
 }
 
 /* Takes back what layer_forward did, last step first. dy (rows, out) is the gradient with respect to
@@ -127,14 +144,17 @@ static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
     const struct model *model = walk->model;
     struct activations *activations = walk->activations;
     struct dense_shape shape = shape_of(walk, layer);
-    if (layer + 1 < model->layers)
+    if (skips(walk, layer))
+        return dy;
+    if (layer + 1 < model->layers) {
         relu_backward(dy, activations->a[layer + 1], shape.rows * shape.out);
+        dropout_backward(&walk->pass->dropout, dy, shape.rows * shape.out);
+    }
     parameters_backward(walk, layer, dy);
     if (layer == 0)
         return NULL;
     float *dx = dy == activations->d[0] ? activations->d[1] : activations->d[0];
-    const float *w = walk->param + model->tensors[weight_of(model, layer)].slice.begin;
-    dense_backward_input(dx, dy, w, shape);
+    dense_backward_input(dx, dy, walk->param + model_weight(model, layer)->slice.begin, shape);
     return dx;
 }
 

@@ -8,15 +8,17 @@
  *     | fc1.weight (out, in) | fc1.bias (out) | fc2.weight | fc2.bias | ...
  *      0                      out*in                                    count
  *
- * Forward goes up layer by layer: a dense product, then the ReLU but for the last layer. Backward
- * takes each layer's steps back in reverse, from the last layer to the first, and announces every
- * tensor whose gradient is final. The gradient with respect to the input is never computed.
+ * Forward goes up layer by layer: a dense product; but for the last layer then the ReLU, and in
+ * training dropout. Backward takes each layer's steps back in reverse, from the last layer to the
+ * first, and announces every tensor whose gradient is final. The gradient with respect to the input
+ * is never computed.
  */
 #ifndef LESSON01_MODEL_H
 #define LESSON01_MODEL_H
 
 #include "common/options.h"
 #include "common/slice.h"
+#include "lesson01_single/dropout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,11 +39,17 @@ struct model {
     bool bias;
     struct tensor tensors[MODEL_TENSORS_MOST];
     size_t tensor_count;
-    size_t count; // parameters
+    size_t count;                        // parameters
+    size_t weight_of[MODEL_LAYERS_MOST]; // each layer's tensors, by index
+    size_t bias_of[MODEL_LAYERS_MOST];   // where there are biases
 };
 
 /* Lays the slab out. layers is 1 to MODEL_LAYERS_MOST; widths (layers + 1), each at least 1. */
 void model_plan(struct model *model, const size_t *widths, size_t layers, bool bias);
+
+/* A layer's tensors: its weight (out, in); its bias (out), or NULL. */
+const struct tensor *model_weight(const struct model *model, size_t layer);
+const struct tensor *model_bias(const struct model *model, size_t layer);
 
 /* The tensor that element `element` of the slab belongs to; element < model->count. */
 const struct tensor *model_tensor_at(const struct model *model, size_t element);
@@ -54,7 +62,9 @@ struct activations; // what forward keeps for backward: activations.h
 
 /* What differs from pass to pass. */
 struct pass {
-    size_t rows; // samples at hand; may be 0
+    size_t rows;            // samples at hand; may be 0
+    struct dropout dropout; // zeroed: evaluation, where every unit takes part
+    uint32_t skipped;       // bit l: layer l is left out, y = x
 };
 
 /* a[layers] (rows, outputs) from a[0] (rows, widths[0]). */

@@ -23,8 +23,9 @@ int reference_init(struct reference *reference, const struct model *model, struc
     bool all = reference->param != NULL;
     for (size_t layer = 0; layer <= model->layers; layer++) {
         reference->z[layer] = reference_doubles(memory, model->widths[layer]);
+        reference->m[layer] = reference_doubles(memory, model->widths[layer]);
         reference->a[layer] = reference_doubles(memory, model->widths[layer]);
-        all = all && reference->z[layer] && reference->a[layer];
+        all = all && reference->z[layer] && reference->m[layer] && reference->a[layer];
     }
     if (all)
         return 0;
@@ -40,6 +41,7 @@ void reference_release(struct reference *reference)
     reference_return(reference->memory, reference->param, model->count);
     for (size_t layer = 0; layer <= model->layers; layer++) {
         reference_return(reference->memory, reference->z[layer], model->widths[layer]);
+        reference_return(reference->memory, reference->m[layer], model->widths[layer]);
         reference_return(reference->memory, reference->a[layer], model->widths[layer]);
     }
     *reference = (struct reference){0};
@@ -51,20 +53,31 @@ void reference_load(struct reference *reference, const float *param)
         reference->param[i] = (double)param[i];
 }
 
-/* y = W x + b, and the ReLU but for the last layer. w (out, in), then b (out) if there are
- * biases. */
-static void forward_layer(struct reference *reference, size_t layer, const double *w)
+bool reference_skips(const struct reference *reference, size_t layer)
+{
+    return reference->skipped >> layer & 1;
+}
+
+/* y = W x + b, then ReLU and dropout, but for the last layer. A layer that is left out passes its
+ * input on. */
+static void forward_layer(struct reference *reference, size_t layer, uint32_t sample)
 {
     const struct model *model = reference->model;
-    size_t in = model->widths[layer], out = model->widths[layer + 1];
+    const struct tensor *bias = model_bias(model, layer);
+    const double *w = reference->param + model_weight(model, layer)->slice.begin; // (out, in)
+    const double *b = bias ? reference->param + bias->slice.begin : NULL;
     const double *x = reference->a[layer];
+    size_t in = model->widths[layer], out = model->widths[layer + 1];
+    bool skipped = reference_skips(reference, layer), last = layer + 1 == model->layers;
     for (size_t i = 0; i < out; i++) {
-        double z = model->bias ? w[out * in + i] : 0;
-        for (size_t j = 0; j < in; j++)
+        double z = skipped ? x[i] : b ? b[i] : 0, m = 1;
+        for (size_t j = 0; j < in && !skipped; j++)
             z += w[i * in + j] * x[j];
-        bool last = layer + 1 == model->layers;
+        if (!last && !skipped)
+            m = (double)dropout_factor(&reference->dropout, sample, layer, i);
         reference->z[layer + 1][i] = z;
-        reference->a[layer + 1][i] = z > 0 || last ? z : 0;
+        reference->m[layer + 1][i] = m;
+        reference->a[layer + 1][i] = last || skipped ? z : z > 0 ? m * z : 0;
     }
 }
 
@@ -100,13 +113,10 @@ static double squared_error(const double *y, const float *t, size_t count)
 double reference_loss(struct reference *reference, const struct dataset *dataset, size_t index)
 {
     const struct model *model = reference->model;
-    const double *w = reference->param;
     for (size_t i = 0; i < dataset->width; i++)
         reference->a[0][i] = (double)dataset->features[index * dataset->width + i];
-    for (size_t layer = 0; layer < model->layers; layer++) {
-        forward_layer(reference, layer, w);
-        w += model->widths[layer + 1] * (model->widths[layer] + (model->bias ? 1 : 0));
-    }
+    for (size_t layer = 0; layer < model->layers; layer++)
+        forward_layer(reference, layer, (uint32_t)index);
     const double *output = reference->a[model->layers];
     if (dataset->labels)
         return cross_entropy(output, (size_t)dataset->labels[index], dataset->outputs);

@@ -16,7 +16,10 @@ struct reference {
     const struct model *model;
     double *param;                    // (model.count)
     double *z[MODEL_LAYERS_MOST + 1]; // (widths[l]): of the last sample, before the ReLU
-    double *a[MODEL_LAYERS_MOST + 1]; // (widths[l]): and after; a[0] is the input
+    double *m[MODEL_LAYERS_MOST + 1]; // (widths[l]): what dropout multiplied it by
+    double *a[MODEL_LAYERS_MOST + 1]; // (widths[l]): after both; a[0] is the input
+    struct dropout dropout;           // as in a pass, of the samples that follow; zeroed at first
+    uint32_t skipped;
     struct memory *memory;
 };
 
@@ -26,6 +29,9 @@ void reference_release(struct reference *reference);
 
 /* Takes over the parameters (model.count). */
 void reference_load(struct reference *reference, const float *param);
+
+/* Is this layer left out, of the samples that follow? */
+bool reference_skips(const struct reference *reference, size_t layer);
 
 /* Runs one sample of the data set forward; returns its loss. */
 double reference_loss(struct reference *reference, const struct dataset *dataset, size_t index);

@@ -70,6 +70,7 @@ static int init_trainer(struct run *run)
         .sampler = &run->sampler,
         .rank = (size_t)run->environment.rank,
         .world = world,
+        .dropout = {.rate = (float)run->options.dropout, .seed = run->options.seed},
         .param = run->param,
         .grad = run->grad,
     };

@@ -76,16 +76,15 @@ static double loss_of_rows(struct trainer *trainer, const struct dataset *datase
 }
 
 /* Some of a micro-batch's samples: forward, loss, backward. */
-static void train_rows(struct trainer *trainer, const uint32_t *index, size_t rows, float weight,
+static void train_rows(struct trainer *trainer, const struct pass *pass, float weight,
                        const struct model_listener *listener)
 {
-    struct pass pass = {.rows = rows};
-    for (size_t row = 0; row < rows; row++)
-        gather(trainer, trainer->dataset, row, index[row]);
-    model_forward(trainer->model, trainer->param, &trainer->activations, &pass);
-    trainer->loss += loss_of_rows(trainer, trainer->dataset, rows, weight);
-    trainer->samples += rows;
-    model_backward(trainer->model, trainer->param, &trainer->activations, &pass, trainer->grad,
+    for (size_t row = 0; row < pass->rows; row++)
+        gather(trainer, trainer->dataset, row, pass->dropout.samples[row]);
+    model_forward(trainer->model, trainer->param, &trainer->activations, pass);
+    trainer->loss += loss_of_rows(trainer, trainer->dataset, pass->rows, weight);
+    trainer->samples += pass->rows;
+    model_backward(trainer->model, trainer->param, &trainer->activations, pass, trainer->grad,
                    listener);
 }
 
@@ -96,6 +95,8 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
     size_t batches = sampler_micro_batches(trainer->sampler, step);
     float weight = 1.0f / (float)step->samples.count;
+    struct pass pass = {.dropout = trainer->dropout};
+    pass.dropout.step = step->index;
     memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     trainer->loss = 0;
     trainer->samples = 0;
@@ -103,8 +104,9 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
         struct slice share =
             sampler_share(trainer->sampler, step, m, trainer->world, trainer->rank);
         bool last = m + 1 == batches; // only now is a tensor's gradient final
-        train_rows(trainer, order + share.begin, share.count, weight,
-                   last ? &trainer->listener : &nobody);
+        pass.rows = share.count;
+        pass.dropout.samples = order + share.begin;
+        train_rows(trainer, &pass, weight, last ? &trainer->listener : &nobody);
     }
     trainer->seconds = clock_seconds() - began;
 }

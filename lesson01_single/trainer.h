@@ -22,7 +22,8 @@ struct trainer {
     const struct dataset *dataset;
     struct sampler *sampler;
     size_t rank, world;
-    float *param, *grad; // slabs (model.count), the caller's
+    struct dropout dropout; // rate and seed; the rest is filled in
+    float *param, *grad;    // slabs (model.count), the caller's
     struct activations activations;
     int32_t *labels;                // (rows) of the micro-batch at hand
     float *targets;                 // (rows, outputs)

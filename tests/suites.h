@@ -27,6 +27,7 @@ Suite *locate_suite(void);
 Suite *verify_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
+Suite *dropout_suite(void);
 Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *optimizer_suite(void);
@@ -65,6 +66,7 @@ Suite *run_suite(void);
 Suite *forks_suite(void);
 Suite *standard_files_suite(void);
 Suite *stairs_suite(void);
+Suite *combinations_suite(void);
 Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
 Suite *launches_suite(void);
@@ -101,6 +103,7 @@ static const struct suite_entry suites[] = {
     {"verify", verify_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
+    {"dropout", dropout_suite},
     {"model", model_suite},
     {"norm", norm_suite},
     {"optimizer", optimizer_suite},
@@ -139,6 +142,7 @@ static const struct suite_entry suites[] = {
     {"forks", forks_suite},
     {"standard_files", standard_files_suite},
     {"stairs", stairs_suite},
+    {"combinations", combinations_suite},
     {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
     {"launches", launches_suite},

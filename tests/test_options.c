@@ -159,6 +159,8 @@ static const struct {
     {1, "--init const:", "--init: expected"},
     {1, "--init const:1e40", "--init: expected"},
     {1, "--init model.pt", "--init: expected"},
+    {1, "--dropout 1", "--dropout: expected a number from 0 to 0.99"},
+    {1, "--dropout -0.1", "--dropout: expected"},
     {1, "--data=", "--data: expected digits"},
     {1, "--epochs 3 --steps 4", "--epochs and --steps exclude each other"},
     {1, "--per-rank-batch 3 --batch 4", "--batch and --per-rank-batch exclude"},

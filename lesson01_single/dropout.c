@@ -1,0 +1,58 @@
+/* dropout: units left out of training at random. See the header. */
+#include "lesson01_single/dropout.h"
+#include "common/rng.h"
+
+enum { WORDS = 4 }; // random numbers that come together
+
+/* Which four numbers: 41 bits of the step, 5 of the layer, 18 of the unit; the sample is the stream's
+ * `sub`. Steps, layers and widths that the options accept do not meet. */
+static uint64_t block_of(const struct dropout *dropout, size_t layer, size_t unit)
+{
+    return (uint64_t)dropout->step << 23 | (uint64_t)layer << 18 | unit / WORDS;
+}
+
+static float factor_of(const struct dropout *dropout, uint32_t bits)
+{
+    float uniform = (float)(bits >> 8) * 0x1p-24f; // in [0, 1)
+    return uniform < dropout->rate ? 0 : 1 / (1 - dropout->rate);
+}
+
+float dropout_factor(const struct dropout *dropout, uint32_t sample, size_t layer, size_t unit)
+{
+    struct rng rng = {.seed = dropout->seed, .stream = RNG_DROPOUT, .sub = sample};
+    uint32_t words[WORDS];
+    if (dropout->rate == 0)
+        return 1;
+    rng_block(&rng, block_of(dropout, layer, unit), words);
+    return factor_of(dropout, words[unit % WORDS]);
+}
+
+/* A product, not a choice: a NaN stays a NaN, also where it would be left out. */
+static void row_forward(const struct dropout *dropout, const struct rng *rng, size_t layer,
+                        float *y, size_t width)
+{
+    uint32_t words[WORDS];
+    for (size_t unit = 0; unit < width; unit += WORDS) {
+        size_t most = width - unit < WORDS ? width - unit : WORDS;
+        rng_block(rng, block_of(dropout, layer, unit), words);
+        for (size_t i = 0; i < most; i++)
+            y[unit + i] *= factor_of(dropout, words[i]);
+    }
+}
+
+void dropout_forward(const struct dropout *dropout, size_t layer, float *y, size_t rows,
+                     size_t width)
+{
+    struct rng rng = {.seed = dropout->seed, .stream = RNG_DROPOUT};
+    for (size_t row = 0; row < rows && dropout->rate > 0; row++) {
+        rng.sub = dropout->samples[row];
+        row_forward(dropout, &rng, layer, y + row * width, width);
+    }
+}
+
+void dropout_backward(const struct dropout *dropout, float *dy, size_t count)
+{
+    float scale = 1 / (1 - dropout->rate);
+    for (size_t i = 0; i < count && scale > 1; i++)
+        dy[i] *= scale;
+}

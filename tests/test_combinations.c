@@ -1,0 +1,92 @@
+/*
+ * Flags that change what is trained or how, together: in every combination of the table, at every
+ * world, each lesson's own proof holds, lesson 4 ends as lesson 3 does, bit for bit, and a run that
+ * stops half-way and resumes ends as one that does not.
+ */
+#include "tests/lessons.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORLDS = 4, ARGUMENTS_BYTES = 512 };
+
+struct combination {
+    const char *flags;
+    bool one; // any world, up to rounding, trains as lesson 1 does
+};
+
+static const struct combination combinations[] = {
+    {"--hidden 13 --dropout 0.3 --batch 50", true},
+    {"--hidden 16,16,16 --dropout 0.5 --batch 17 --accumulate 3 --optimizer adam --lr 0.003", true},
+};
+enum { COMBINATIONS = sizeof combinations / sizeof *combinations };
+
+/* Verification lines of a step: all of them must be ok. */
+static const size_t lines_of[] = {0, 1, 4, 4, 4};
+
+static void climb(const struct folder *folder, struct lesson lesson, const char *flags,
+                  const char *dump)
+{
+    char arguments[ARGUMENTS_BYTES];
+    snprintf(arguments, sizeof arguments, "%s --steps 8 --verify 3 --dump %s --dump-steps 8 %s",
+             flags, dump, lesson.number >= 3 ? "--first-bucket-kb 0.2 --bucket-kb 1" : "");
+    size_t lines = lesson_ok(folder, lesson, arguments);
+    ck_assert_msg(lines >= 3 * lines_of[lesson.number], "lesson %d printed %zu lines",
+                  lesson.number, lines);
+}
+
+START_TEST(every_lesson_is_the_one_below_whatever_the_flags)
+{
+    int world = 1 + _i % WORLDS;
+    const struct combination *combination = &combinations[_i / WORLDS];
+    struct folder folder;
+    folder_open(&folder);
+    climb(&folder, (struct lesson){1, 1}, combination->flags, "one");
+    climb(&folder, (struct lesson){2, world}, combination->flags, "two");
+    climb(&folder, (struct lesson){3, world}, combination->flags, "three");
+    climb(&folder, (struct lesson){4, world}, combination->flags, "four");
+    lesson_dumps_equal(&folder, "three four");
+    lesson_dumps_equal(&folder, "two three --tolerance 1e-5");
+    if (combination->one)
+        lesson_dumps_equal(&folder, "one two --tolerance 1e-5");
+    folder_close(&folder);
+}
+END_TEST
+
+/* What is random is a function of the step: there is nothing more to save. */
+START_TEST(a_resumed_run_ends_like_one_that_never_stopped)
+{
+    struct lesson lesson = {1 + _i % 4, _i % 4 == 0 ? 1 : 2};
+    const char *flags = combinations[_i / 4].flags;
+    char arguments[ARGUMENTS_BYTES];
+    struct folder folder;
+    folder_open(&folder);
+    snprintf(arguments, sizeof arguments, "%s --steps 7 --no-verify --save whole", flags);
+    lesson_ok(&folder, lesson, arguments);
+    snprintf(arguments, sizeof arguments, "%s --steps 4 --no-verify --save half", flags);
+    lesson_ok(&folder, lesson, arguments);
+    snprintf(arguments, sizeof arguments, "%s --steps 7 --verify 2 --resume half --save half",
+             flags);
+    lesson_ok(&folder, lesson, arguments);
+    struct program program;
+    program_run(&program, folder.path,
+                "cmp whole/checkpoint.safetensors half/checkpoint.safetensors");
+    ck_assert_msg(program.code == 0, "%s: %s%s", flags, program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+Suite *combinations_suite(void)
+{
+    Suite *suite = suite_create("combinations");
+    TCase *tcase = tcase_create("combinations");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, every_lesson_is_the_one_below_whatever_the_flags, 0,
+                        COMBINATIONS * WORLDS);
+    tcase_add_loop_test(tcase, a_resumed_run_ends_like_one_that_never_stopped, 0, COMBINATIONS * 4);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
