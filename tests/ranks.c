@@ -86,7 +86,8 @@ static void live(const struct run *run, int rank)
     self.environment.rank = self.environment.local_rank = rank;
     if (rank != 0)
         give_up_socket(&self.environment);
-    self.config.timeout_seconds = plan->timeout_seconds > 0 ? plan->timeout_seconds : 20;
+    self.config.timeout_seconds =
+        plan->timeout_seconds > 0 ? plan->timeout_seconds : RANKS_NEVER_SECONDS;
     self.config.socket_buffer_bytes = plan->socket_buffer_bytes;
     self.config.transport = plan->transport;
     self.config.link = plan->link;
@@ -129,11 +130,11 @@ static void kill_left(const struct run *run)
 static void wait_all(struct run *run, struct ranks_result *result)
 {
     static const struct timespec moment = {.tv_nsec = 500 * 1000};
-    static const double limit_seconds = 60;
     double begun = clock_seconds();
     bool killed = false;
     for (int left = run->plan->world; left > 0;) {
-        if (!killed && (left <= run->plan->stops || clock_seconds() - begun > limit_seconds)) {
+        if (!killed &&
+            (left <= run->plan->stops || clock_seconds() - begun > RANKS_LIMIT_SECONDS)) {
             killed = true;
             kill_left(run);
         }

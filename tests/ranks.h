@@ -23,6 +23,11 @@
 
 enum { RANKS_MOST = 16, RANKS_TEXT_BYTES = 2048, RANKS_TIMED_OUT = -1 };
 
+/* No rank is given longer than the limit: then all are killed. A communicator's own deadline lies
+ * beyond, unless the plan says otherwise: an error that is to come at once, and comes at the
+ * deadline instead, never comes. So no test has to say in seconds what "at once" is. */
+enum { RANKS_LIMIT_SECONDS = 100, RANKS_NEVER_SECONDS = 1000 };
+
 struct ranks_self {
     int rank, world;
     struct environment environment;
@@ -38,7 +43,7 @@ struct ranks_plan {
     int world;
     ranks_body *body;
     void *context;
-    double timeout_seconds;  // of the communicator; 0: 20
+    double timeout_seconds;  // of the communicator; 0: never
     int stops;               // so many ranks stop for good: killed once they alone are left
     int socket_buffer_bytes; // 0: the system's
     enum comm_transport transport;

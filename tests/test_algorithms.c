@@ -196,7 +196,7 @@ START_TEST(ranks_that_would_choose_otherwise_are_both_told_so_at_start)
     const char *first = strstr(program.err, said);
     ck_assert_msg(program.code == 1 && first && strstr(first + 1, said), "%d: %s%s", program.code,
                   program.out, program.err);
-    ck_assert_msg(!strstr(program.out, "verify") && program.seconds < 10, "%s", program.out);
+    ck_assert_msg(!strstr(program.out, "verify"), "%s", program.out);
     program_close(&program);
     folder_close(&folder);
 }

@@ -1,6 +1,5 @@
 /* The communicator when things go wrong: disagreement, death, departure, silence; and a clean
  * end. */
-#include "common/clock.h"
 #include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/tree.h"
@@ -120,7 +119,6 @@ START_TEST(ranks_that_disagree_all_fail_at_once_with_both_descriptions)
     struct disagreement disagreement = disagreements[_i];
     ranks_run(3, disagree_body, &disagreement, &result);
     assert_all_say(&result, -1, disagreement.words);
-    ck_assert(result.seconds < 10);
 }
 END_TEST
 
@@ -138,10 +136,10 @@ static int reduce_for_ever(struct ranks_self *self, size_t count)
 {
     float *data = calloc(count, sizeof *data);
     int error = 0;
-    for (int i = 0; i < 100000 && !error; i++)
+    while (!error)
         error = ring_allreduce(self->comm, data, data, count, COMM_F32, COMM_SUM);
     free(data);
-    return error ? 1 : 0;
+    return 1;
 }
 
 static int killed_body(struct ranks_self *self)
@@ -160,27 +158,43 @@ START_TEST(every_survivor_of_a_kill_names_the_killed_rank)
     ranks_run(4, killed_body, &counts[_i], &result);
     ck_assert_int_eq(result.code[1], 128 + SIGKILL);
     assert_all_say(&result, 1, words);
-    ck_assert(result.seconds < 10);
 }
 END_TEST
+
+/* Until so many others have said that they were told. */
+static void stay_busy(const int *told, int others)
+{
+    char byte;
+    for (int i = 0; i < others; i++)
+        if (read(told[0], &byte, 1) != 1)
+            _exit(3);
+}
+
+static void say_told(const int *told)
+{
+    if (write(told[1], "!", 1) != 1)
+        _exit(3);
+}
+
+struct busy {
+    int rank, told[2]; // a pipe
+};
 
 /* A rank is busy elsewhere when its neighbour dies: it is told as soon as it listens, and the
  * others do not wait for it to be told themselves. */
 static int busy_body(struct ranks_self *self)
 {
-    int busy = *(int *)self->context;
+    const struct busy *busy = self->context;
     float data[100] = {0};
     int error = ring_allreduce(self->comm, data, data, 100, COMM_F32, COMM_SUM);
-    double begun = clock_seconds();
     if (self->rank == 1)
         raise(SIGKILL);
-    if (self->rank == busy)
-        pause_seconds(2);
+    if (self->rank == busy->rank)
+        stay_busy(busy->told, self->world - 2);
     for (int i = 0; i < 2 && !error; i++)
         error = ring_allreduce(self->comm, data, data, 100, COMM_F32, COMM_SUM);
-    double seconds = clock_seconds() - begun;
-    if (ranks_expect(self, self->rank == busy || seconds < 1.8, "told after %.1f s", seconds))
-        return 2;
+    if (self->rank != busy->rank)
+        say_told(busy->told);
     return error ? 1 : 0;
 }
 
@@ -188,9 +202,12 @@ START_TEST(a_rank_that_was_busy_names_the_killed_rank_too)
 {
     static const char *const words[] = {"rank 1 closed the connection", NULL};
     struct ranks_result result;
-    int busy = _i;
+    struct busy busy = {.rank = _i};
+    ck_assert_int_eq(pipe(busy.told), 0);
     ranks_run(4, busy_body, &busy, &result);
     assert_all_say(&result, 1, words);
+    close(busy.told[0]);
+    close(busy.told[1]);
 }
 END_TEST
 
@@ -217,7 +234,6 @@ START_TEST(to_leave_politely_before_the_others_are_done_is_an_error)
     ranks_run(4, leaving_body, &call, &result);
     ck_assert_int_eq(result.code[1], 0);
     assert_all_say(&result, 1, words);
-    ck_assert(result.seconds < 10);
 }
 END_TEST
 
@@ -229,13 +245,11 @@ static int rootless_body(struct ranks_self *self)
     if (self->rank == 1)
         return 0;
     if (self->rank == 2)
-        pause_seconds(2);
-    double begun = clock_seconds();
+        stay_busy(self->context, 2);
     if (!error)
         error = ring_broadcast(self->comm, data, 100, COMM_F32, 1);
-    double seconds = clock_seconds() - begun;
-    if (ranks_expect(self, seconds < 1.8, "told after %.1f s", seconds))
-        return 2;
+    if (self->rank != 2)
+        say_told(self->context);
     return error ? 1 : 0;
 }
 
@@ -243,8 +257,12 @@ START_TEST(a_goodbye_before_its_time_is_noticed_by_whoever_hears_it)
 {
     static const char *const words[] = {"rank 1 ", NULL};
     struct ranks_result result;
-    ranks_run(4, rootless_body, NULL, &result);
+    int told[2];
+    ck_assert_int_eq(pipe(told), 0);
+    ranks_run(4, rootless_body, told, &result);
     assert_all_say(&result, 1, words);
+    close(told[0]);
+    close(told[1]);
 }
 END_TEST
 
@@ -282,12 +300,13 @@ static int stopped_body(struct ranks_self *self)
 START_TEST(a_rank_that_stops_for_good_is_an_error_at_the_deadline)
 {
     static const char *const words[] = {"call 2: ring all-reduce of 1000 f32",
-                                        "rank 1 has not joined for 1.", NULL};
-    struct ranks_plan plan = {.world = 4, .body = stopped_body, .timeout_seconds = 1, .stops = 1};
+                                        "rank 1 has not joined for ", NULL};
+    struct ranks_plan plan = {.world = 4, .body = stopped_body, .timeout_seconds = 3, .stops = 1};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     ck_assert_int_eq(result.code[1], RANKS_TIMED_OUT);
     assert_all_say(&result, 1, words);
+    ck_assert(result.seconds > 2.9);
 }
 END_TEST
 
@@ -315,7 +334,7 @@ START_TEST(a_neighbour_that_waits_in_an_earlier_call_is_not_blamed)
 {
     static const char *const words[] = {"rank 2, call 1: ring broadcast of 1 f32",
                                         "rank 1 has not joined for", NULL};
-    struct ranks_plan plan = {.world = 3, .body = ahead_body, .timeout_seconds = 1, .stops = 1};
+    struct ranks_plan plan = {.world = 3, .body = ahead_body, .timeout_seconds = 4, .stops = 1};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     assert_all_say(&result, 1, words);
@@ -333,11 +352,10 @@ static int circle_body(struct ranks_self *self)
 START_TEST(ranks_that_wait_for_each_other_all_end_at_the_deadline)
 {
     static const char *const words[] = {"which waits itself, has not joined for", NULL};
-    struct ranks_plan plan = {.world = 3, .body = circle_body, .timeout_seconds = 1};
+    struct ranks_plan plan = {.world = 3, .body = circle_body, .timeout_seconds = 3};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     assert_all_say(&result, -1, words);
-    ck_assert(result.seconds < 5);
 }
 END_TEST
 
@@ -364,7 +382,7 @@ static int resumed_body(struct ranks_self *self)
 
 START_TEST(a_rank_that_stops_for_a_while_is_waited_for)
 {
-    struct ranks_plan plan = {.world = 3, .body = resumed_body, .timeout_seconds = 4};
+    struct ranks_plan plan = {.world = 3, .body = resumed_body};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
     ranks_assert_ok(&result);
@@ -458,7 +476,7 @@ Suite *comm_suite(void)
     tcase_add_loop_test(wrong, to_leave_politely_before_the_others_are_done_is_an_error, 0, 3);
     tcase_add_test(wrong, a_goodbye_before_its_time_is_noticed_by_whoever_hears_it);
     tcase_add_test(wrong, a_rank_that_gives_up_in_the_middle_of_a_call_says_so_to_all);
-    tcase_add_loop_test(wrong, a_rank_that_stops_for_good_is_an_error_at_the_deadline, 0, 3);
+    tcase_add_loop_test(wrong, a_rank_that_stops_for_good_is_an_error_at_the_deadline, 0, 2);
     tcase_add_test(wrong, a_neighbour_that_waits_in_an_earlier_call_is_not_blamed);
     tcase_add_test(wrong, ranks_that_wait_for_each_other_all_end_at_the_deadline);
     tcase_add_test(wrong, a_rank_that_stops_for_a_while_is_waited_for);

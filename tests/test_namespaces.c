@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MACHINES = 3, COMMAND_BYTES = 1024, LINE_BYTES = 512, AWAIT_MS = 20000 };
+enum { MACHINES = 3, COMMAND_BYTES = 1024, LINE_BYTES = 512, AWAIT_MS = 60000 };
 
 /* Made before the first test and removed after the last, even one that fails. */
 static struct network network;
@@ -47,7 +47,7 @@ struct job {
 
 static const char *const names[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",
                                     "lesson04_zero"};
-static const char for_long[] = "--epochs 1000000 --no-verify --timeout 3";
+static const char for_long[] = "--epochs 1000000 --no-verify --timeout 5";
 static const char hosts[] = "127.0.0.1 localhost\n10.77.0.1 first\n127.0.1.1 myself\n";
 
 /* The first machine begins last. Every network has its ports to itself. */

@@ -42,8 +42,7 @@ static struct ranks_plan plan_of(int number)
 {
     static const int worlds[] = {2, 3, 5};
     return (struct ranks_plan){.world = worlds[number / 2],
-                               .transport = number % 2 ? COMM_UNIX : COMM_TCP,
-                               .timeout_seconds = 60};
+                               .transport = number % 2 ? COMM_UNIX : COMM_TCP};
 }
 
 static void strain_narrow(int number, struct strain strain)

