@@ -3,20 +3,23 @@
 
 #include "common/clock.h"
 
+#include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
-enum { PATH_BYTES = 4096, GONE_MS = 10000 };
-static const double patience_seconds = 30;
+enum { PATH_BYTES = 4096, GONE_MS = 60000 };
+static const double patience_seconds = 120;
 
 static void set_launch(void)
 {
@@ -114,6 +117,24 @@ bool program_gone(const struct program *program)
     struct pollfd lifeline = {.fd = program->lifeline, .events = POLLIN};
     char byte;
     return poll(&lifeline, 1, GONE_MS) == 1 && read(program->lifeline, &byte, 1) == 0;
+}
+
+/* Below the ports that are given out, from a place of this process's own. */
+int program_port(void)
+{
+    enum { FIRST = 10000, PORTS = 20000 };
+    for (int i = 0; i < PORTS; i++) {
+        int port = FIRST + (int)((unsigned)getpid() * 7 + (unsigned)i) % PORTS;
+        struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                      .sin_port = htons((uint16_t)port)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int error = bind(fd, (struct sockaddr *)&address, sizeof address);
+        close(fd);
+        if (!error)
+            return port;
+    }
+    ck_abort_msg("no port is free");
 }
 
 void program_close(struct program *program)

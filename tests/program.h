@@ -26,15 +26,18 @@ struct program {
 /* Starts the command in `folder`. */
 void program_start(struct program *program, const char *folder, const char *command);
 
-/* Waits for its end and collects what it printed. After 30 seconds it is killed, and the test
- * fails. */
+/* Waits for its end and collects what it printed. After 120 seconds, which only a hang
+ * takes, it is killed, and the test fails. */
 void program_wait(struct program *program);
 
 /* Both. */
 void program_run(struct program *program, const char *folder, const char *command);
 
-/* Within some seconds, nothing of it is left. */
+/* Within a minute, nothing of it is left. */
 bool program_gone(const struct program *program);
+
+/* A TCP port that nobody has on 127.0.0.1 and that the system gives nobody who asks for any. */
+int program_port(void);
 
 /* Frees what program_wait collected. */
 void program_close(struct program *program);

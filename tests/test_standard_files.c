@@ -33,7 +33,7 @@ START_TEST(ranks_run_with_a_standard_file_closed)
              "export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=%d OPENBLAS_NUM_THREADS=1; "
              "run() { RANK=$1 \"${LAUNCH%%/*}/lesson02_allreduce\" --steps 2 %s; }; "
              "run 1 & run 0; code=$?; wait $! || true; exit $code",
-             29531 + _i, rows[_i].closed);
+             program_port(), rows[_i].closed);
     expect(command, rows[_i].code);
 }
 END_TEST
