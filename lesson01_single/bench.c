@@ -144,7 +144,8 @@ static double multiply(struct bench *bench)
 {
     double began = clock_seconds(), seconds = 0, operations = 0;
     while (seconds < ROUND_SECONDS) {
-        matmul_nn(bench->c, bench->a, bench->b, (struct matmul_shape){SQUARE, SQUARE, SQUARE});
+        matmul_nn(bench->c, bench->a, bench->b,
+                  (struct matmul_shape){.m = SQUARE, .n = SQUARE, .k = SQUARE});
         operations += 2.0 * SQUARE * SQUARE * SQUARE;
         seconds = clock_seconds() - began;
     }

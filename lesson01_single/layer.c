@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+static struct matmul_shape product(size_t m, size_t n, size_t k, struct dense_shape shape)
+{
+    return (struct matmul_shape){.m = m, .n = n, .k = k, .profile = shape.profile};
+}
+
 void dense_forward(float *y, const float *x, const float *w, const float *b,
                    struct dense_shape shape)
 {
@@ -12,12 +17,12 @@ void dense_forward(float *y, const float *x, const float *w, const float *b,
             memcpy(y + row * shape.out, b, shape.out * sizeof *y);
         else
             memset(y + row * shape.out, 0, shape.out * sizeof *y);
-    matmul_nt(y, x, w, (struct matmul_shape){.m = shape.rows, .n = shape.out, .k = shape.in});
+    matmul_nt(y, x, w, product(shape.rows, shape.out, shape.in, shape));
 }
 
 void dense_backward_weight(float *dw, const float *dy, const float *x, struct dense_shape shape)
 {
-    matmul_tn(dw, dy, x, (struct matmul_shape){.m = shape.out, .n = shape.in, .k = shape.rows});
+    matmul_tn(dw, dy, x, product(shape.out, shape.in, shape.rows, shape));
 }
 
 void dense_backward_bias(float *db, const float *dy, struct dense_shape shape)
@@ -29,7 +34,7 @@ void dense_backward_bias(float *db, const float *dy, struct dense_shape shape)
 
 void dense_backward_input(float *dx, const float *dy, const float *w, struct dense_shape shape)
 {
-    matmul_nn(dx, dy, w, (struct matmul_shape){.m = shape.rows, .n = shape.in, .k = shape.out});
+    matmul_nn(dx, dy, w, product(shape.rows, shape.in, shape.out, shape));
 }
 
 void relu_forward(float *y, size_t count)

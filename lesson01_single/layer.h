@@ -10,10 +10,13 @@
 #ifndef LESSON01_LAYER_H
 #define LESSON01_LAYER_H
 
+#include "common/profile.h"
+
 #include <stddef.h>
 
 struct dense_shape {
     size_t rows, in, out;
+    struct profile *profile; // of the matrix products: see matmul.h
 };
 
 /* y (rows, out) from x (rows, in), w (out, in), b (out) or NULL */

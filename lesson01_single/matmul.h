@@ -2,16 +2,20 @@
  * matmul: the three matrix products of a dense layer. The only file that knows OpenBLAS.
  *
  * Matrices are row-major and packed. Adds to what c holds. For one shape, one machine and one
- * number of threads, the same inputs give the same bits.
+ * number of threads, the same inputs give the same bits. What a product takes is filed as gemm with
+ * the shape's profile, and what was done since the clock was last looked at as elementwise.
  */
 #ifndef LESSON01_MATMUL_H
 #define LESSON01_MATMUL_H
+
+#include "common/profile.h"
 
 #include <stddef.h>
 
 /* c is (m, n); k is the dimension that is summed over. */
 struct matmul_shape {
     size_t m, n, k;
+    struct profile *profile; // NULL: nobody counts
 };
 
 /* c (m, n) += a (m, k) times b (n, k) transposed: y = x W^T */

@@ -80,6 +80,7 @@ static struct dense_shape shape_of(const struct walk *walk, size_t layer)
         .rows = walk->pass->rows,
         .in = walk->model->widths[layer],
         .out = walk->model->widths[layer + 1],
+        .profile = walk->pass->profile,
     };
 }
 
@@ -112,14 +113,20 @@ void model_forward(const struct model *model, const float *param, struct activat
                    const struct pass *pass)
 {
     struct walk walk = {.model = model, .param = param, .activations = activations, .pass = pass};
-    for (size_t layer = 0; layer < model->layers; layer++)
+    for (size_t layer = 0; layer < model->layers; layer++) {
+        double began = trace_begin(pass->trace);
         layer_forward(&walk, layer);
+        trace_end(pass->trace, TRACE_FORWARD, layer + 1, began);
+    }
 }
 
 static void announce(const struct walk *walk, size_t tensor)
 {
-    if (walk->listener->on_ready)
-        walk->listener->on_ready(walk->listener->context, tensor);
+    if (!walk->listener->on_ready)
+        return;
+    profile_lap(walk->pass->profile, PROFILE_ELEMENTWISE);
+    walk->listener->on_ready(walk->listener->context, tensor);
+    profile_lap(walk->pass->profile, PROFILE_HAND_OVER);
 }
 
 /* The layer's parameters' part of the gradient, from dy (rows, out). */
@@ -163,6 +170,9 @@ void model_backward(const struct model *model, const float *param, struct activa
 {
     struct walk walk = {model, param, activations, pass, grad, listener};
     float *d = activations->a[model->layers]; // the gradient with respect to a[layer + 1]
-    for (size_t layer = model->layers; layer-- > 0;)
+    for (size_t layer = model->layers; layer-- > 0;) {
+        double began = trace_begin(pass->trace);
         d = layer_backward(&walk, layer, d);
+        trace_end(pass->trace, TRACE_BACKWARD, layer + 1, began);
+    }
 }

@@ -17,7 +17,9 @@
 #define LESSON01_MODEL_H
 
 #include "common/options.h"
+#include "common/profile.h"
 #include "common/slice.h"
+#include "common/trace.h"
 #include "lesson01_single/dropout.h"
 
 #include <stdbool.h>
@@ -62,9 +64,11 @@ struct activations; // what forward keeps for backward: activations.h
 
 /* What differs from pass to pass. */
 struct pass {
-    size_t rows;            // samples at hand; may be 0
-    struct dropout dropout; // zeroed: evaluation, where every unit takes part
-    uint32_t skipped;       // bit l: layer l is left out, y = x
+    size_t rows;             // samples at hand; may be 0
+    struct dropout dropout;  // zeroed: evaluation, where every unit takes part
+    uint32_t skipped;        // bit l: layer l is left out, y = x
+    struct trace *trace;     // NULL, or what is told of each layer
+    struct profile *profile; // NULL, or what counts the time
 };
 
 /* a[layers] (rows, outputs) from a[0] (rows, widths[0]). */

@@ -127,11 +127,14 @@ static void update_slice(const struct optimizer *optimizer, float *param, const 
 void optimizer_step(struct optimizer *optimizer, float *param, const float *grad, struct rate rate)
 {
     size_t state = 0;
+    double began = trace_begin(optimizer->trace);
     for (size_t i = 0; i < optimizer->owned_count; i++) {
         update_slice(optimizer, param, grad, optimizer->owned[i], state, rate);
         state += optimizer->owned[i].count;
     }
     optimizer->updates++;
+    trace_end(optimizer->trace, TRACE_OPTIMIZER, 0, began);
+    profile_lap(optimizer->profile, PROFILE_OPTIMIZER);
 }
 
 struct slice optimizer_part(const struct optimizer *optimizer, const struct tensor *tensor,

@@ -34,6 +34,8 @@ struct optimizer {
     size_t states;                       // arrays of state: 0 to 2
     float *state[OPTIMIZER_STATES_MOST]; // (count) each
     size_t updates;                      // made so far: Adam's t
+    struct trace *trace;                 // NULL: off
+    struct profile *profile;             // NULL: off
     struct memory *memory;
 };
 

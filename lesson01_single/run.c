@@ -74,6 +74,9 @@ bool run_next(struct run *run, struct step *step)
         return false;
     *step = sampler_step(&run->sampler, run->optimizer.updates);
     run->step_seconds = clock_seconds();
+    if (run->trace)
+        run->trace->step = (uint32_t)step->index;
+    profile_step(run->profile);
     return true;
 }
 
@@ -97,11 +100,27 @@ static int refuse_loss(struct run *run, const struct step *step, int rank, doubl
                     first ? "look at the data and at --init" : "try a smaller --lr, or --clip 1");
 }
 
+/* The gradient is there, summed: what has passed since backward ended was waiting for it. */
+static void end_wait(struct run *run)
+{
+    run->exposed_seconds = clock_seconds() - run->trainer.ended_seconds;
+    profile_lap(run->profile, PROFILE_WAIT);
+    if (!run->trace || run->options.lesson == 1)
+        return;
+    run->reduces.begin_seconds = run->trainer.ended_seconds;
+    if (run->reduces.kind)
+        trace_network(run->trace, &run->reduces);
+    trace_end(run->trace, TRACE_WAIT, 0, run->reduces.begin_seconds);
+}
+
 int run_loss(struct run *run, const struct step *step)
 {
-    run->exposed_seconds = clock_seconds() - run->step_seconds - run->trainer.seconds;
     double all[WORLD_MOST], loss = 0;
+    end_wait(run);
     int error = run_share(run, &run->trainer.loss, 1, all);
+    if (run->gather)
+        trace_since(run->trace, TRACE_SHARE);
+    profile_lap(run->profile, PROFILE_SHARE);
     for (int rank = 0; rank < run->environment.world && !error; rank++) {
         if (!isfinite(all[rank]))
             return refuse_loss(run, step, rank, all[rank]);
@@ -131,6 +150,7 @@ int run_rate(struct run *run, const struct step *step, double norm, struct rate 
     run->norm = norm;
     run->lr = schedule_lr(&run->options, step->index, run->updates);
     *rate = (struct rate){.lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip)};
+    profile_lap(run->profile, PROFILE_OTHER);
     return 0;
 }
 
@@ -148,6 +168,7 @@ int run_judge(struct run *run, const struct step *step)
     if (mine > 0)
         run->exit_code = EXIT_NOT_EQUAL;
     int error = run_share(run, &mine, 1, all);
+    trace_since(run->trace, TRACE_VERIFY); // nothing else is between
     for (int rank = 0; rank < run->environment.world && !error; rank++)
         if (all[rank] != 0 || mine > 0) {
             run->exit_code = EXIT_NOT_EQUAL;

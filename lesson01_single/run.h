@@ -21,8 +21,10 @@
 #include "common/environment.h"
 #include "common/metrics.h"
 #include "common/options.h"
+#include "common/profile.h"
 #include "common/progress.h"
 #include "common/proof.h"
+#include "common/trace.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/optimizer.h"
 #include "lesson01_single/trainer.h"
@@ -56,6 +58,12 @@ struct run {
     struct metrics metrics;
     struct progress progress;
     const char *claim; // what verification shows, for the last line
+
+    struct trace *trace;     // NULL: off; else it is the one below
+    struct profile *profile; // likewise
+    struct trace kept_trace;
+    struct profile kept_profile;
+    struct trace_event reduces; // lesson 2: what the network does until run_loss; else of kind 0
 
     double loss; // of the last step: mean over all ranks' samples
     double norm; // of its gradient, when run_norm was asked

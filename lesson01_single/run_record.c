@@ -67,11 +67,13 @@ static int refuse_update(struct run *run, const char *what, double value)
 static int evaluate(struct run *run)
 {
     size_t world = (size_t)run->environment.world, rank = (size_t)run->environment.rank;
+    double began = trace_begin(run->trace);
     struct totals mine =
         trainer_evaluate(&run->trainer, &run->test, slice_of(run->test.count, world, rank));
     double numbers[2] = {mine.loss, (double)mine.correct}, all[2 * ENVIRONMENT_WORLD_MOST];
     double loss = 0, correct = 0;
     int error = run_share(run, numbers, 2, all);
+    trace_end(run->trace, TRACE_EVALUATION, 0, began);
     for (size_t i = 0; i < world && !error; i++) {
         loss += all[2 * i];
         correct += all[2 * i + 1];
@@ -139,12 +141,17 @@ static int record_checkpoint(struct run *run)
         if (!isfinite(run->param[i]))
             return refuse_update(run, "a parameter", (double)run->param[i]);
     struct checkpoint checkpoint = run_checkpoint(run);
-    return checkpoint_save(&checkpoint, &run->fail);
+    double began = trace_begin(run->trace);
+    int error = checkpoint_save(&checkpoint, &run->fail);
+    trace_end(run->trace, TRACE_CHECKPOINT, 0, began);
+    return error;
 }
 
 int run_record(struct run *run, const struct step *step)
 {
     double seconds = clock_seconds() - run->step_seconds;
+    profile_lap(run->profile, PROFILE_OTHER);
+    profile_end(run->profile, !run_verifies(run, step));
     bool last = step->index + 1 == run->updates;
     run->training_seconds += seconds;
     if (!run_verifies(run, step)) {

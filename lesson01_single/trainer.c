@@ -25,6 +25,8 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     trainer->memory = memory;
     trainer->labels = NULL; // never those of `like`
     trainer->targets = NULL;
+    trainer->trace = NULL; // its owner sets them
+    trainer->profile = NULL;
     int error = activations_init(&trainer->activations, trainer->model, rows, memory);
     if (error)
         return error;
@@ -75,29 +77,46 @@ static double loss_of_rows(struct trainer *trainer, const struct dataset *datase
     return loss_squared_error(output, trainer->targets, weight, shape);
 }
 
+static void fetch_rows(struct trainer *trainer, const struct pass *pass)
+{
+    double began = trace_begin(trainer->trace);
+    for (size_t row = 0; row < pass->rows; row++)
+        gather(trainer, trainer->dataset, row, pass->dropout.samples[row]);
+    trace_end(trainer->trace, TRACE_DATA, 0, began);
+    profile_lap(trainer->profile, PROFILE_DATA);
+}
+
 /* Some of a micro-batch's samples: forward, loss, backward. */
 static void train_rows(struct trainer *trainer, const struct pass *pass, float weight,
                        const struct model_listener *listener)
 {
-    for (size_t row = 0; row < pass->rows; row++)
-        gather(trainer, trainer->dataset, row, pass->dropout.samples[row]);
+    fetch_rows(trainer, pass);
     model_forward(trainer->model, trainer->param, &trainer->activations, pass);
+    profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
+    double began = trace_begin(trainer->trace);
     trainer->loss += loss_of_rows(trainer, trainer->dataset, pass->rows, weight);
     trainer->samples += pass->rows;
+    trace_end(trainer->trace, TRACE_LOSS, 0, began);
+    profile_lap(trainer->profile, PROFILE_LOSS);
     model_backward(trainer->model, trainer->param, &trainer->activations, pass, trainer->grad,
                    listener);
+    profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
 }
 
 void trainer_gradient(struct trainer *trainer, const struct step *step)
 {
     static const struct model_listener nobody = {0};
     double began = clock_seconds();
+    profile_lap(trainer->profile, PROFILE_OTHER);
     const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
     size_t batches = sampler_micro_batches(trainer->sampler, step);
     float weight = 1.0f / (float)step->samples.count;
-    struct pass pass = {.dropout = trainer->dropout};
+    struct pass pass = {
+        .dropout = trainer->dropout, .trace = trainer->trace, .profile = trainer->profile};
     pass.dropout.step = step->index;
+    profile_lap(trainer->profile, PROFILE_DATA);
     memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
+    profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     trainer->loss = 0;
     trainer->samples = 0;
     for (size_t m = 0; m < batches; m++) {
@@ -108,7 +127,8 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
         pass.dropout.samples = order + share.begin;
         train_rows(trainer, &pass, weight, last ? &trainer->listener : &nobody);
     }
-    trainer->seconds = clock_seconds() - began;
+    trainer->ended_seconds = clock_seconds();
+    trainer->seconds = trainer->ended_seconds - began;
 }
 
 static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset,

@@ -31,6 +31,9 @@ struct trainer {
     double loss;                    // of the last step: this rank's samples' losses, summed
     size_t samples;                 // of the last step: this rank's share
     double seconds;                 // of the last step: what its gradient took
+    double ended_seconds;           // and when backward was over, on clock_seconds()
+    struct trace *trace;            // of the training passes; NULL: off
+    struct profile *profile;        // likewise
     struct memory *memory;
 };
 

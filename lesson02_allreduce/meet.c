@@ -68,6 +68,21 @@ static int check_link(struct run *run)
     return 0;
 }
 
+/* Lesson 2's one call of a step, as a trace shows it. */
+static void describe_allreduce(struct run *run, const struct choice *choice)
+{
+    struct trace_event *reduces = &run->reduces;
+    size_t bytes = run->model.count * sizeof(float);
+    *reduces = (struct trace_event){
+        .kind = TRACE_ALLREDUCE,
+        .tensors = (uint32_t)run->model.tensor_count,
+        .elements = run->model.count,
+        .bytes = bytes,
+    };
+    snprintf(reduces->algorithm, sizeof reduces->algorithm, "%s",
+             algorithm_name(choice_for(choice, bytes)));
+}
+
 static int check_build(struct run *run, const struct comm_config *config)
 {
     run->exit_code = EXIT_USAGE;
@@ -98,6 +113,8 @@ int meet(struct comm **comm, struct run *run)
         error = comm_open(comm, &run->environment, &config, &run->fail);
     if (!error)
         comm_set_choice(*comm, &choice);
+    if (run->options.lesson == 2)
+        describe_allreduce(run, &choice);
     run->gather = gather_numbers;
     run->context = *comm;
     return error;

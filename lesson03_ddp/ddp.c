@@ -10,13 +10,40 @@ int ddp_allreduce(struct comm *comm, float *bucket, size_t count)
     return allreduce(comm, bucket, bucket, count, COMM_F32, COMM_SUM);
 }
 
-/* Runs in the worker's thread. */
-static int reduce_bucket(void *context, size_t index)
+void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, double began_seconds)
 {
-    struct ddp *ddp = context;
+    if (!ddp->trace)
+        return;
+    const struct bucket *bucket = &ddp->plan.buckets[index];
+    size_t bytes = bucket->slice.count * sizeof(float);
+    struct trace_event event = {
+        .kind = kind,
+        .index = (uint32_t)index,
+        .begin_seconds = began_seconds,
+        .tensors = (uint32_t)bucket->tensors,
+        .elements = bucket->slice.count,
+        .bytes = bytes,
+    };
+    enum algorithm algorithm = choice_for(comm_choice(ddp->comm), bytes);
+    snprintf(event.algorithm, sizeof event.algorithm, "%s", algorithm_name(algorithm));
+    trace_network(ddp->trace, &event);
+}
+
+static int reduce_bucket(struct ddp *ddp, size_t index)
+{
     struct slice slice = ddp->plan.buckets[index].slice;
     comm_tag(ddp->comm, (uint32_t)index); // two buckets of one size are not taken for each other
     return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);
+}
+
+/* Runs in the worker's thread. */
+static int on_bucket(void *context, size_t index)
+{
+    struct ddp *ddp = context;
+    double began = trace_begin(ddp->trace);
+    int error = reduce_bucket(ddp, index);
+    ddp_record(ddp, TRACE_BUCKET, index, began);
+    return error;
 }
 
 void ddp_plan(struct ddp *ddp, const struct run *run, const struct bucket_order *order)
@@ -32,7 +59,7 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
     ddp->overlap = run->options.overlap;
     struct bucket_order order = bucket_order_reverse(&run->model);
     ddp_plan(ddp, run, &order);
-    int error = worker_start(&ddp->worker, reduce_bucket, ddp);
+    int error = worker_start(&ddp->worker, on_bucket, ddp);
     if (error)
         fail_set(&run->fail, error, "cannot start the communication thread: %s",
                  uv_strerror(error));
@@ -41,7 +68,7 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
 
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm)
 {
-    *ddp = (struct ddp){.grad = run->grad, .reduce = ddp_allreduce};
+    *ddp = (struct ddp){.grad = run->grad, .reduce = ddp_allreduce, .trace = run->trace};
     int error = ddp_init_over(ddp, run, comm);
     run->trainer.listener = ddp_listener(ddp);
     return error;
@@ -70,6 +97,7 @@ static void on_ready(void *context, size_t tensor)
     ddp->missing[ddp->plan.of_tensor[tensor]]--;
     ddp->ready[tensor] = true;
     ddp->seen.tensors[ddp->seen.count++] = tensor;
+    trace_ready(ddp->trace, ddp->model->tensors[tensor].name);
     if (ddp->overlap)
         submit_full_buckets(ddp);
 }

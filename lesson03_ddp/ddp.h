@@ -28,6 +28,7 @@ struct ddp {
     bool overlap; // false: buckets leave only after backward, in the same order
     struct bucket_plan plan;
     struct worker worker;
+    struct trace *trace; // of buckets under way and tensors ready; NULL: off
 
     size_t missing[MODEL_TENSORS_MOST]; // tensors each bucket still waits for
     bool ready[MODEL_TENSORS_MOST];     // tensors that were announced
@@ -60,6 +61,9 @@ int ddp_wait(struct ddp *ddp, struct fail *fail);
 
 /* Tells the run what was sent so far, and how long the thread was busy in this step. */
 void ddp_account(const struct ddp *ddp, struct run *run);
+
+/* Writes into the trace that a bucket's way over the network ends here. */
+void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, double began_seconds);
 
 /* What lesson 3 does to a bucket: lesson 2's ring, unchanged. 0 or the communicator's error. */
 int ddp_allreduce(struct comm *comm, float *bucket, size_t count);

@@ -32,9 +32,9 @@ static int train(struct run *run, struct zero1 *zero, struct against_ddp *agains
         if (error)
             break;
         optimizer_step(&run->optimizer, run->param, run->grad, rate); // what this rank owns
-        error = zero1_gather(zero, run->param) ||
+        error = zero1_share_parameters(zero, run) ||
                 (verify && against_ddp_update(against, run, zero, &step));
-        ddp_account(&zero->ddp, run);
+        zero1_account(zero, run);
         error = error || run_record(run, &step);
     }
     return error;

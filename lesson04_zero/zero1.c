@@ -1,5 +1,6 @@
 /* zero1: every rank keeps the optimizer's state for its shard only. See the header. */
 #include "lesson04_zero/zero1.h"
+#include "common/clock.h"
 #include "lesson01_single/norm.h"
 #include "lesson02_allreduce/allreduce.h"
 #include "lesson02_allreduce/gather.h"
@@ -27,7 +28,7 @@ static void plan_shards(struct zero1 *zero, size_t world, size_t rank)
 int zero1_init(struct zero1 *zero, struct run *run, struct comm *comm)
 {
     *zero = (struct zero1){.grad = run->grad, .optimizer = &run->optimizer};
-    zero->ddp = (struct ddp){.grad = run->grad, .reduce = reduce_bucket};
+    zero->ddp = (struct ddp){.grad = run->grad, .reduce = reduce_bucket, .trace = run->trace};
     int error = ddp_init_over(&zero->ddp, run, comm);
     run->trainer.listener = ddp_listener(&zero->ddp);
     plan_shards(zero, (size_t)comm_world(comm), (size_t)comm_rank(comm));
@@ -96,11 +97,30 @@ int zero1_gather(const struct zero1 *zero, float *slab)
     int error = 0;
     for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
         struct slice bucket = zero->ddp.plan.buckets[i].slice;
+        double began = trace_begin(zero->ddp.trace);
         comm_tag(zero->ddp.comm, (uint32_t)i);
         error = all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);
+        ddp_record(&zero->ddp, TRACE_GATHER, i, began);
     }
     comm_tag(zero->ddp.comm, 0);
     return error;
+}
+
+int zero1_share_parameters(struct zero1 *zero, struct run *run)
+{
+    double began = clock_seconds();
+    int error = zero1_gather(zero, run->param);
+    zero->gather_seconds = clock_seconds() - began;
+    run->exposed_seconds += zero->gather_seconds; // nothing is computed meanwhile
+    trace_end(run->trace, TRACE_WAIT, 0, began);
+    profile_lap(run->profile, PROFILE_WAIT);
+    return error;
+}
+
+void zero1_account(const struct zero1 *zero, struct run *run)
+{
+    ddp_account(&zero->ddp, run);
+    run->comm_seconds += zero->gather_seconds;
 }
 
 /* The slab of gradients is free between an update and the next backward. */

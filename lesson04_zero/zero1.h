@@ -25,6 +25,7 @@ struct zero1 {
     struct slice owned[MODEL_TENSORS_MOST]; // chunk `rank` of every bucket, ascending in the slab
     size_t owned_count;
     float *grad;                       // the slab: of a bucket only the owned chunk holds a sum
+    double gather_seconds;             // of the last step: what its all-gathers took
     const struct optimizer *optimizer; // the run's: it owns what this rank owns
 };
 
@@ -40,6 +41,12 @@ int zero1_norm(const struct zero1 *zero, struct run *run, double *norm);
 /* slab (model.count), parameters for instance: each rank's owned part to all. 0 or the
  * communicator's error. */
 int zero1_gather(const struct zero1 *zero, float *slab);
+
+/* After the update: the same for the run's parameters, in a time that the run is told of. */
+int zero1_share_parameters(struct zero1 *zero, struct run *run);
+
+/* Tells the run what was sent so far, and how long this step's communication took. */
+void zero1_account(const struct zero1 *zero, struct run *run);
 
 /* For checkpoints: state `index` of the whole slab, gathered into the slab of gradients. `context`
  * is a struct zero1; see run.h, gather_state. */

@@ -295,7 +295,7 @@ static int shared_body(struct ranks_self *self)
 {
     static const float parts[2][2] = {{2, 3}, {6, 7}}, x = 1; // of each rank, of each use
     static const size_t widths[2] = {1, 1};
-    const struct dense_shape one = {1, 1, 1};
+    const struct dense_shape one = {.rows = 1, .in = 1, .out = 1};
     struct options options = {.optimizer = OPTIMIZER_SGD};
     struct slice whole = {0, 1};
     struct memory memory = {0};

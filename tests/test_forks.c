@@ -19,7 +19,7 @@ static size_t wrong_products(size_t n)
         x[i] = (float)(i % 5) - 2;
         w[i] = (float)(i % 7) - 3;
     }
-    matmul_nt(y, x, w, (struct matmul_shape){n, n, n});
+    matmul_nt(y, x, w, (struct matmul_shape){.m = n, .n = n, .k = n});
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             float sum = 0;
