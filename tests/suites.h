@@ -6,6 +6,7 @@
 
 Suite *fail_suite(void);
 Suite *slice_suite(void);
+Suite *half_suite(void);
 Suite *rng_suite(void);
 Suite *linkspec_suite(void);
 Suite *options_suite(void);
@@ -82,6 +83,7 @@ struct suite_entry {
 static const struct suite_entry suites[] = {
     {"fail", fail_suite},
     {"slice", slice_suite},
+    {"half", half_suite},
     {"rng", rng_suite},
     {"linkspec", linkspec_suite},
     {"options", options_suite},
