@@ -105,8 +105,9 @@ bench: $(BUILD)/lesson01_single $(BUILD)/lesson02_allreduce $(BUILD)/launch ## m
 lab-deadlock: $(BUILD)/deadlock ## from which size on do two blocking sends wait for ever?
 	$<
 
-bench-peers: $(BUILD)/lesson02_allreduce $(BUILD)/launch ## against gloo and Open MPI (ROUNDS=5 WORLDS="2 4" PEERS OURS)
+bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
+	@sh tests/peers/bench_train.sh $(BUILD)
 
 diffs: ## what each lesson adds: its main.c against the one before
 	@diff -u lesson01_single/main.c lesson02_allreduce/main.c || [ $$? = 1 ]

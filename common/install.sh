@@ -24,6 +24,7 @@ clang-tidy     clang-tidy                  clang-tools-extra   llvm
 shellcheck     shellcheck                  ShellCheck          shellcheck
 valgrind       valgrind                    valgrind            -
 fashion-mnist  dataset-fashion-mnist       -                   -
+torch          python3-torch               python3-torch       pytorch
 gloo           libgloo-dev,g++             -                   -
 mpi            libopenmpi-dev,openmpi-bin  openmpi-devel       open-mpi
 openmpi        libopenmpi-dev,openmpi-bin  openmpi-devel       open-mpi
@@ -42,6 +43,7 @@ title_of() { # THING
     libfuzzer) echo "libFuzzer (of clang)" ;;
     check) echo "Check (the library the tests are written with)" ;;
     fashion-mnist) echo "Fashion-MNIST" ;;
+    torch) echo "PyTorch (of the system's Python, for a benchmark only)" ;;
     gloo) echo "gloo (for its benchmark only)" ;;
     mpi) echo "MPI (Open MPI or MPICH, its mpicc and mpirun; for MPI=1 only)" ;;
     openmpi) echo "Open MPI (for its benchmark only)" ;;
@@ -95,6 +97,7 @@ present() { # THING
     check) [ "${CHECK_LIBS-}" ] || module check ;;
     libfuzzer) links_fuzzer ;;
     fashion-mnist) [ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ] ;;
+    torch) "${PYTHON:-/usr/bin/python3}" -c 'import torch' >/dev/null 2>&1 ;;
     gloo) gloo_compiles ;;
     mpi) command -v mpirun >/dev/null && mpi_compiles ;;
     openmpi) command -v mpirun >/dev/null && is_openmpi ;;

@@ -14,9 +14,10 @@ static void run(struct program *program, const char *command)
     struct folder folder;
     char whole[4096];
     folder_open(&folder);
-    snprintf(whole, sizeof whole,
-             "unset ROUNDS WORLDS OURS PEERS; at='%s/tests/peers' build=${LAUNCH%%/*}; %s",
-             SOURCE_DIR, command);
+    snprintf(
+        whole, sizeof whole,
+        "unset ROUNDS WORLDS OURS PEERS DATA NETWORKS; at='%s/tests/peers' build=${LAUNCH%%/*}; %s",
+        SOURCE_DIR, command);
     program_run(program, folder.path, whole);
     folder_close(&folder);
 }
@@ -141,6 +142,32 @@ START_TEST(what_fails_is_named_with_what_it_said)
 }
 END_TEST
 
+/* Our own times are real, of a small network; PyTorch's is given: a second for each step. */
+START_TEST(training_is_timed_against_pytorch)
+{
+    static const char *const rows[] = {"1 rank: ", "| 16/64 | single | ",
+                                       "2 ranks: ", "| 16/64 | tcp:ring | "};
+    struct program program;
+    run(&program, "printf '#!/bin/sh\necho 1000000.0\n' > python; chmod +x python; "
+                  "PYTHON=./python ROUNDS=1 WORLDS='1 2' OURS=tcp:ring DATA=digits "
+                  "NETWORKS=16/64/20 sh $at/bench_train.sh $build");
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    const char *at = program.out;
+    double us = 0, ratio = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        at = strstr(at, rows[i]);
+        ck_assert_msg(at != NULL, "no '%s' in %s", rows[i], program.out);
+        at += strlen(rows[i]);
+        if (i % 2 == 0)
+            continue;
+        ck_assert_int_eq(sscanf(at, "%lf | %lf", &us, &ratio), 2);
+        ck_assert_double_gt(us, 0);
+        ck_assert_double_eq_tol(us * ratio, 1e6, 1e6 * (0.06 / us + 0.006 / ratio));
+    }
+    program_close(&program);
+}
+END_TEST
+
 Suite *peers_suite(void)
 {
     Suite *suite = suite_create("peers");
@@ -151,6 +178,7 @@ Suite *peers_suite(void)
     tcase_add_test(tcase, of_our_table_the_median_is_taken);
     tcase_add_test(tcase, a_peer_that_is_not_installed_is_named_and_left_out);
     tcase_add_test(tcase, what_fails_is_named_with_what_it_said);
+    tcase_add_test(tcase, training_is_timed_against_pytorch);
     suite_add_tcase(suite, tcase);
     return suite;
 }

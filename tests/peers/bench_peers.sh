@@ -11,6 +11,7 @@
 #           floor        64 MiB by plain TCP sockets, each way by a connection of its own
 #           floor-one    the same, both ways by one connection
 #           floor-unix   as floor, by Unix sockets
+#           torch        is bench_train.sh's, and left to it; alone it leaves nothing to do here
 #
 # A machine's speed drifts by more than what is looked for. So every round runs every program once,
 # and a time is compared with times of the same round only (ratios.awk). A peer that is not
@@ -22,6 +23,7 @@ rounds=${ROUNDS:-5}
 worlds=${WORLDS:-2 4}
 ours=${OURS:-tcp:auto unix:auto}
 peers=${PEERS-gloo openmpi-tcp openmpi-shm floor floor-one floor-unix}
+[ "$peers" != torch ] || exit 0
 sizes="4 1024 16384 262144 1048576 4194304 16777216 67108864"
 
 build=$1
@@ -52,6 +54,7 @@ compile() { # PEER: into the kept folder; 1 when what it needs is missing
         there openmpi || return 1
         mpicc -O3 -march=native "$here/openmpi.c" -o "$kept/openmpi"
         ;;
+    torch) return 1 ;;
     floor | floor-one | floor-unix) ${CC:-cc} -O3 "$here/floor.c" -o "$kept/floor" ;;
     *) fail "there is no peer '$1'" ;;
     esac || fail "$1 does not compile"

@@ -2,7 +2,7 @@
 #
 #   awk -v rows="tcp:ring gloo-again" -v columns="gloo floor" -f ratios.awk TIMES
 #
-# A line of TIMES: name, world, round, bytes, microseconds. A cell holds, for one size, the ratio of
+# A line of TIMES: name, world, round, bytes (or what `of` calls it), microseconds. A cell holds, for one size, the ratio of
 # the column's time to the row's in the same round: the median over the rounds (least - most).
 # Above 1 the row is faster. Of a floor it is percent: how much of what plain sockets carry, of the
 # row's own transport, the row carries. Below stand the geometric means of the medians over all sizes.
@@ -51,18 +51,20 @@ function mean(row, column,    n) {
 function table(world,    s, r, c) {
     split("", logs)
     split("", sizes_of)
-    printf "\n%d ranks: time of the column / time of the row, median (least-most) of %d rounds\n\n", \
-        world, rounds[world]
+    printf "\n%d rank%s: time of the column / time of the row, median (least-most) of %d rounds\n\n", \
+        world, world == 1 ? "" : "s", rounds[world]
     columns_n = 0 # those that ran with this world
     for (c = 1; c in asked; c++) if ((asked[c], world) in ran) column[++columns_n] = asked[c]
-    printf "| bytes | row | its us |"
+    rows_n = 0
+    for (r = 1; r in wanted; r++) if ((wanted[r], world) in ran) row[++rows_n] = wanted[r]
+    printf "| %s | row | its us |", of
     for (c = 1; c <= columns_n; c++) printf " %s |", column[c]
     printf "\n|--:|:--|--:|"
     for (c = 1; c <= columns_n; c++) printf "--:|"
     print ""
     for (s = 1; s <= sizes; s++)
         for (r = 1; r <= rows_n; r++) {
-            printf "| %d | %s | %s |", size[s], row[r], own(world, row[r], size[s])
+            printf "| %s | %s | %s |", size[s], row[r], own(world, row[r], size[s])
             for (c = 1; c <= columns_n; c++) printf " %s |", cell(world, row[r], column[c], size[s])
             print ""
         }
@@ -74,7 +76,8 @@ function table(world,    s, r, c) {
 }
 
 BEGIN {
-    rows_n = split(rows, row, " ")
+    if (!of) of = "bytes"
+    split(rows, wanted, " ")
     split(columns, asked, " ")
 }
 
