@@ -113,8 +113,9 @@ const struct flag flags[] = {
      "measure and print a table instead of training", NULL},
     {"bench-most", "BYTES", "67108864", FLAG_WHOLE, AT(bench_most_bytes), 4, 0x1p40, L2, FLAG_SHARED,
      "the largest vector that --bench measures", NULL},
-    {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, L2, FLAG_SHARED,
-     "draw the all-reduce for this world and network, step by step, instead of training", NULL},
+    {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, RANKS, FLAG_SHARED,
+     "instead of training, draw for this world and network: lesson 2, the all-reduce step by step; "
+     "lessons 3 and 4, the bucket plan", NULL},
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},
     {"version", NULL, NULL, FLAG_ON, AT(version), 0, 0, ALL, FLAG_OWN, "print the version", NULL},
 

@@ -127,6 +127,7 @@ int metrics_step(struct metrics *metrics, const struct metrics_step *step, struc
     add_real(&line, "comm_seconds", step->comm_seconds);
     add_real(&line, "exposed_seconds", step->exposed_seconds);
     add_whole(&line, "bytes_sent", step->bytes_sent);
+    add_whole(&line, "messages_sent", step->messages_sent);
     return finish(metrics, &line, fail);
 }
 

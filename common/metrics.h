@@ -31,7 +31,7 @@ struct metrics_step {
     double seconds;    // the whole update
     double compute_seconds, comm_seconds;
     double exposed_seconds; // communication that nothing was computed behind
-    size_t bytes_sent;      // by this rank, in this update
+    size_t bytes_sent, messages_sent; // by this rank, in this update
 };
 
 struct metrics_epoch {

@@ -68,7 +68,7 @@ struct options {
     bool bench;                // measure and print a table instead of training (lessons 1 and 2)
     bool bench_all;            // every algorithm, as none was asked for (lesson 2)
     size_t bench_most_bytes;   // the largest vector measured (lesson 2)
-    bool explain;              // draw the ring's rounds instead of training (lesson 2)
+    bool explain;              // draw the all-reduce or the buckets instead of training (2-4)
     double timeout;            // seconds a rank waits for another (lessons 2-4)
     int algorithm;             // enum algorithm of lesson 2
     int transport;             // enum comm_transport of lesson 2

@@ -77,8 +77,8 @@ struct run {
     double training_seconds;
     double exposed_seconds; // from the end of backward to the reduced gradient
     double comm_seconds;    // set by a lesson whose communication overlaps; else as exposed
-    size_t bytes_sent;      // kept up to date by a lesson that sends
-    size_t bytes_recorded;
+    size_t bytes_sent, messages_sent; // kept up to date by a lesson that sends
+    size_t bytes_recorded, messages_recorded;
 };
 
 /* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */

@@ -36,8 +36,10 @@ static int record_metrics(struct run *run, const struct step *step, double secon
         .comm_seconds = overlaps ? run->comm_seconds : run->exposed_seconds,
         .exposed_seconds = run->exposed_seconds,
         .bytes_sent = run->bytes_sent - run->bytes_recorded,
+        .messages_sent = run->messages_sent - run->messages_recorded,
     };
     run->bytes_recorded = run->bytes_sent;
+    run->messages_recorded = run->messages_sent;
     return metrics_step(&run->metrics, &line, &run->fail);
 }
 

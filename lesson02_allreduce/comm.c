@@ -221,6 +221,11 @@ uint64_t comm_bytes_sent(const struct comm *comm)
     return comm->sent_bytes;
 }
 
+uint64_t comm_messages_sent(const struct comm *comm)
+{
+    return comm->sent_messages;
+}
+
 const struct choice *comm_choice(const struct comm *comm)
 {
     return &comm->choice;
@@ -268,6 +273,7 @@ static void send_paced(struct comm *comm, int to, const void *data, size_t count
     outgoing->pacer = pacer;
     comm->transfers++;
     comm->sent_bytes += WIRE_FRAME_BYTES + outgoing->bytes;
+    comm->sent_messages++;
     outgoing_advance(peer);
 }
 

@@ -83,8 +83,9 @@ int comm_world(const struct comm *comm);
 /* The first error: code 0 while all is well. */
 const struct fail *comm_fail(const struct comm *comm);
 
-/* Bytes this rank has sent so far, headers included. */
+/* Bytes this rank has sent so far, headers included; and in how many messages. */
 uint64_t comm_bytes_sent(const struct comm *comm);
+uint64_t comm_messages_sent(const struct comm *comm);
 
 /* Which algorithm is used for which size: the ring for all, unless another was set. Every rank must
  * set the same. */

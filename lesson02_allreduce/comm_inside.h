@@ -89,7 +89,7 @@ struct comm {
     uint64_t sequence; // of the call that is open, or was last
     size_t transfers;  // sends and receives that are not done yet
     bool trouble;      // a link broke or a peer left: time to judge
-    uint64_t sent_bytes;
+    uint64_t sent_bytes, sent_messages;
     uint64_t moved_bytes; // of transfers, both ways
     struct silence silence;
     char news[WIRE_TEXT_MOST + 1]; // the sentence to pass on

@@ -30,6 +30,7 @@ static int train(struct run *run, struct comm *comm, struct against_single *agai
             break;
         optimizer_step(&run->optimizer, run->param, run->grad, rate);
         run->bytes_sent = comm_bytes_sent(comm);
+        run->messages_sent = comm_messages_sent(comm);
         error = (verify && against_single_parameters(against, run, comm, &step)) ||
                 run_record(run, &step);
     }

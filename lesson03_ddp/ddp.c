@@ -142,5 +142,6 @@ int ddp_wait(struct ddp *ddp, struct fail *fail)
 void ddp_account(const struct ddp *ddp, struct run *run)
 {
     run->bytes_sent = comm_bytes_sent(ddp->comm);
+    run->messages_sent = comm_messages_sent(ddp->comm);
     run->comm_seconds = ddp->worker.busy_seconds; // the thread sleeps: no lock is needed
 }

@@ -8,6 +8,7 @@
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/meet.h"
 #include "lesson03_ddp/against_ring.h"
+#include "lesson03_ddp/asked_plan.h"
 #include "lesson03_ddp/ddp.h"
 #include "lesson03_ddp/rebuild.h"
 #include "lesson03_ddp/replicas.h"
@@ -46,9 +47,14 @@ int main(int argc, char **argv)
     struct comm *comm = NULL;
     struct ddp ddp = {0};
     struct against_ring against = {0};
-    int stop = run_open(&run, 3, argc, argv) || meet(&comm, &run) ||
-               run_start(&run, &run.whole, 1) || replicas_begin(&run, comm) ||
-               ddp_init(&ddp, &run, comm) || against_ring_init(&against, &run);
+    int stop = run_open(&run, 3, argc, argv);
+    if (!stop && run.options.explain) {
+        asked_plan(&run);
+        return run_close(&run);
+    }
+    stop = stop || meet(&comm, &run) || run_start(&run, &run.whole, 1) ||
+           replicas_begin(&run, comm) || ddp_init(&ddp, &run, comm) ||
+           against_ring_init(&against, &run);
     if (!stop)
         stop = train(&run, &ddp, &against);
     run.claim = against.exact ? CLAIM_EXACT : CLAIM;

@@ -7,6 +7,7 @@
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/meet.h"
+#include "lesson03_ddp/asked_plan.h"
 #include "lesson03_ddp/replicas.h"
 #include "lesson04_zero/against_ddp.h"
 #include "lesson04_zero/ledger.h"
@@ -46,10 +47,14 @@ int main(int argc, char **argv)
     struct comm *comm = NULL;
     struct zero1 zero = {0};
     struct against_ddp against = {0};
-    int stop = run_open(&run, 4, argc, argv) || meet(&comm, &run) ||
-               zero1_init(&zero, &run, comm) || run_start(&run, zero.owned, zero.owned_count) ||
-               replicas_begin(&run, comm) || ledger_show(&run) ||
-               against_ddp_init(&against, &run, &zero);
+    int stop = run_open(&run, 4, argc, argv);
+    if (!stop && run.options.explain) {
+        asked_plan(&run);
+        return run_close(&run);
+    }
+    stop = stop || meet(&comm, &run) || zero1_init(&zero, &run, comm) ||
+           run_start(&run, zero.owned, zero.owned_count) || replicas_begin(&run, comm) ||
+           ledger_show(&run) || against_ddp_init(&against, &run, &zero);
     run.claim = CLAIM;
     if (!stop)
         stop = train(&run, &zero, &against);

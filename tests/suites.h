@@ -61,6 +61,7 @@ Suite *bucket_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *rebuild_suite(void);
+Suite *explain_buckets_suite(void);
 Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
@@ -138,6 +139,7 @@ static const struct suite_entry suites[] = {
     {"worker", worker_suite},
     {"ddp", ddp_suite},
     {"rebuild", rebuild_suite},
+    {"explain_buckets", explain_buckets_suite},
     {"zero1", zero1_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},

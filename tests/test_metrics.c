@@ -70,7 +70,8 @@ static const struct metrics_step a_step = {.step = 7,
                                            .compute_seconds = 1e-5,
                                            .comm_seconds = 0,
                                            .exposed_seconds = -0.0,
-                                           .bytes_sent = (size_t)1 << 40};
+                                           .bytes_sent = (size_t)1 << 40,
+                                           .messages_sent = 12};
 
 START_TEST(lines_read_back_as_the_same_numbers)
 {
@@ -93,7 +94,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     closed(metrics);
 
     json_t *line = line_of(path, 0);
-    check_event(line, "step", 13);
+    check_event(line, "step", 14);
     check_real(line, "step", 7);
     check_real(line, "epoch", 1);
     check_real(line, "lr", 0.05);
@@ -104,6 +105,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     check_real(line, "seconds", 0.1 + 0.2);
     check_real(line, "compute_seconds", 1e-5);
     check_real(line, "bytes_sent", 0x1p40);
+    check_real(line, "messages_sent", 12);
     json_decref(line);
     line = line_of(path, 1);
     check_event(line, "epoch", 7);
