@@ -1,6 +1,7 @@
 /* ddp: gradients that leave while backward still computes. See the header. */
 #include "lesson03_ddp/ddp.h"
 #include "lesson02_allreduce/allreduce.h"
+#include "lesson03_ddp/rehearsal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -66,10 +67,20 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
     return error;
 }
 
+/* A resumed run goes on with the buckets it had, or not every bit would be the same. */
+static void plan_as_before(struct ddp *ddp, const struct run *run)
+{
+    struct bucket_order order = rehearsal(run, &ddp->plan.order);
+    ddp_plan(ddp, run, &order);
+    ddp->rebuilt = true;
+}
+
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm)
 {
     *ddp = (struct ddp){.grad = run->grad, .reduce = ddp_allreduce, .trace = run->trace};
     int error = ddp_init_over(ddp, run, comm);
+    if (!error && run->optimizer.updates > 0)
+        plan_as_before(ddp, run);
     run->trainer.listener = ddp_listener(ddp);
     return error;
 }

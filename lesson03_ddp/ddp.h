@@ -39,7 +39,8 @@ struct ddp {
     bool rebuilt; // the plan is of the order seen in the first step (rebuild.h)
 };
 
-/* Plans the buckets of the run's gradient, as its options say, and starts the thread. From
+/* Plans the buckets of the run's gradient, as its options say, and starts the thread. A resumed run's
+ * are those of its earlier steps, rebuilt (rebuild.h). From
  * ddp_begin to ddp_wait nobody else may use comm. 0, or an error that run->fail tells. */
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm);
 

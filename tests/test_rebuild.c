@@ -149,6 +149,33 @@ START_TEST(buckets_are_rebuilt_once)
 }
 END_TEST
 
+/* A rehearsal stands in for the first step of a resumed run. */
+static int resumed_body(struct ranks_self *self)
+{
+    struct bench bench;
+    struct ddp resumed = {0};
+    int wrong = bench_open(&bench, self);
+    bench.run->trainer.listener = ddp_listener(&bench.ddp); // backward's own order
+    wrong = wrong || check_step(&bench, 0) || rebuild(&bench.ddp, bench.run);
+    bench.run->optimizer.updates = 1;
+    wrong = wrong || inside_told(self, &bench.inside, ddp_init(&resumed, bench.run, self->comm));
+    if (!wrong)
+        wrong =
+            ranks_expect(self, resumed.rebuilt && bucket_plan_same(&resumed.plan, &bench.ddp.plan),
+                         "a resumed run has other buckets");
+    ddp_stop(&resumed);
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(a_resumed_run_has_the_rebuilt_buckets_at_once)
+{
+    struct ranks_result result;
+    ranks_run(2, resumed_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 static int never_body(struct ranks_self *self)
 {
     static const size_t seen[] = {5, NEVER, 3, 1, NEVER, 0}, wanted[] = {5, 3, 1, 0, 4, 2};
@@ -204,6 +231,7 @@ Suite *rebuild_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, every_rank_plans_from_the_order_rank_0_saw, 0, 4 * ORDERS);
     tcase_add_test(tcase, buckets_are_rebuilt_once);
+    tcase_add_test(tcase, a_resumed_run_has_the_rebuilt_buckets_at_once);
     tcase_add_test(tcase, a_tensor_never_announced_is_planned_last);
     tcase_add_loop_test(tcase, a_run_says_once_that_nothing_changes, 0, 2);
     suite_add_tcase(suite, tcase);
