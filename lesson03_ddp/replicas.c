@@ -3,6 +3,7 @@
 #include "common/compare.h"
 #include "lesson02_allreduce/direct.h"
 #include "lesson02_allreduce/ring.h"
+#include "lesson03_ddp/manifest.h"
 
 #include <errno.h>
 
@@ -10,7 +11,10 @@ int replicas_begin(struct run *run, struct comm *comm)
 {
     size_t world = (size_t)comm_world(comm), count = run->model.count;
     uint64_t hashes[ENVIRONMENT_WORLD_MOST];
-    int error = ring_broadcast(comm, run->param, count, COMM_F32, 0);
+    int error = manifest_compare(run, comm);
+    if (error)
+        return error;
+    error = ring_broadcast(comm, run->param, count, COMM_F32, 0);
     hashes[comm_rank(comm)] = compare_hash(run->param, count * sizeof *run->param);
     if (!error)
         error = direct_all_gather(comm, hashes, world, COMM_I64);

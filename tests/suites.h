@@ -58,6 +58,7 @@ Suite *slowed_suite(void);
 Suite *soak_suite(void);
 Suite *peers_suite(void);
 Suite *bucket_suite(void);
+Suite *manifest_suite(void);
 Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *rebuild_suite(void);
@@ -136,6 +137,7 @@ static const struct suite_entry suites[] = {
     {"soak", soak_suite},
     {"peers", peers_suite},
     {"bucket", bucket_suite},
+    {"manifest", manifest_suite},
     {"worker", worker_suite},
     {"ddp", ddp_suite},
     {"rebuild", rebuild_suite},
