@@ -206,8 +206,6 @@ bool flag_store(const struct flag *flag, struct options *options, const char *te
         return store_kb(flag, text, field);
     case FLAG_CHOICE:
         return store_choice(flag, text, field);
-    case FLAG_FIXED:
-        return flag_choice(flag->accepts, text) == 0;
     case FLAG_TEXT:
     case FLAG_PATH:
         return store_text(text, field);

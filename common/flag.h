@@ -22,7 +22,6 @@ enum flag_kind {
     FLAG_REAL,     // double
     FLAG_KB,       // a real number of KiB, kept as size_t bytes
     FLAG_CHOICE,   // int: the position of the value among `accepts`, plus `least`
-    FLAG_FIXED,    // like a choice, but there is only one and nothing to keep
     FLAG_TEXT,     // const char *: ranks must agree on what it says
     FLAG_PATH,     // const char *: ranks must agree on whether it is there
     FLAG_HIDDEN,   // hidden, hidden_count, hidden_given

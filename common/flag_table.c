@@ -81,8 +81,10 @@ const struct flag flags[] = {
      "given, never above --bucket-kb", NULL},
     {"no-overlap", NULL, NULL, FLAG_OFF, AT(overlap), 0, 0, BUCKETS, FLAG_SHARED,
      "send buckets only when backward has ended", NULL},
-    {"compress", "none", "none", FLAG_FIXED, 0, 0, 0, BUCKETS, FLAG_OWN,
-     "of what is sent", "bf16"},
+    {"compress", "none | bf16", "none", FLAG_CHOICE, AT(compress), COMPRESS_NONE, 0, BUCKETS,
+     FLAG_SHARED, "gradients travel as bf16, half the bytes; sums stay in float", NULL},
+    {"error-feedback", NULL, NULL, FLAG_ON, AT(error_feedback), 0, 0, BUCKETS, FLAG_SHARED,
+     "of --compress: what rounding takes away is added to the next gradient", NULL},
     {"stage", "1", "1", FLAG_CHOICE, AT(stage), 1, 0, L4, FLAG_SHARED,
      "of ZeRO: 1 shards the optimizer's state", "2 | 3"},
 

@@ -28,10 +28,11 @@ struct pair {
 
 /* Both say the same thing, or ask for another run: which one counts would be a guess. */
 static const struct pair conflicts[] = {
-    {"epochs", "steps"},   {"batch", "per-rank-batch"}, {"verify", "no-verify"},
-    {"bench", "save"},     {"bench", "resume"},         {"bench", "dump"},
-    {"bench", "metrics"},  {"explain", "bench"},        {"explain", "save"},
-    {"explain", "resume"}, {"explain", "dump"},         {"explain", "metrics"},
+    {"epochs", "steps"},        {"batch", "per-rank-batch"},  {"verify", "no-verify"},
+    {"bench", "save"},          {"bench", "resume"},          {"bench", "dump"},
+    {"bench", "metrics"},       {"explain", "bench"},         {"explain", "save"},
+    {"explain", "resume"},      {"explain", "dump"},          {"explain", "metrics"},
+    {"error-feedback", "save"}, {"error-feedback", "resume"},
 };
 
 /* The first means nothing without the second. */
@@ -178,6 +179,22 @@ static int check_algorithm(struct reading *reading)
                     halves);
 }
 
+/* A compressed sum has an order and a rounding of its own, whatever the algorithm. */
+static int check_compress(struct reading *reading)
+{
+    const struct options *options = reading->options;
+    const char *accepts = flag_find("algorithm", strlen("algorithm"))->accepts;
+    if (options->error_feedback && options->compress == COMPRESS_NONE)
+        return fail_set(reading->fail, -EINVAL,
+                        "--error-feedback means nothing without --compress bf16");
+    if (options->compress == COMPRESS_NONE || !is_given(reading, "algorithm") ||
+        options->algorithm == flag_choice(accepts, "direct"))
+        return 0;
+    return fail_set(reading->fail, -EINVAL,
+                    "--compress bf16 is an all-reduce of its own, straight to the rank that adds "
+                    "up: leave out --algorithm, or give direct");
+}
+
 static int check_link(struct reading *reading)
 {
     struct options *options = reading->options;
@@ -200,6 +217,8 @@ static int check_pairs(struct reading *reading)
     int error = check_algorithm(reading);
     if (!error)
         error = check_tuning(reading);
+    if (!error)
+        error = check_compress(reading);
     return error ? error : check_link(reading);
 }
 

@@ -22,6 +22,7 @@ enum task { TASK_BY_DATA, TASK_CLASSIFY, TASK_REGRESS };
 enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
 enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_HALVE };
 enum lr_scale { LR_SCALE_NONE, LR_SCALE_LINEAR, LR_SCALE_SQRT };
+enum compress_kind { COMPRESS_NONE, COMPRESS_BF16 };
 enum progress_kind { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 struct options {
@@ -78,7 +79,9 @@ struct options {
     size_t bucket_bytes; // lessons 3-4
     size_t first_bucket_bytes;
     bool overlap;
-    int stage; // lesson 4
+    enum compress_kind compress;
+    bool error_feedback; // of compress
+    int stage;           // lesson 4
 
     bool help, version; // asked for: print and leave with 0
 };

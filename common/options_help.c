@@ -35,7 +35,7 @@ static void print_flag(const struct flag *flag, FILE *out)
     else
         column += fprintf(out, "%*s", COLUMN - 1 - column, "");
     print_words(flag->help, &column, out);
-    if (flag->fallback && flag->kind != FLAG_FIXED) {
+    if (flag->fallback) {
         print_words("(default:", &column, out);
         print_words(flag->fallback, &column, out);
         fputc(')', out);

@@ -19,8 +19,8 @@ enum { HEAD_STARTS_BYTES = 512 * 1024, HEAD_START_LEAST_BYTES = 64 * 1024 };
 
 static const char *const operation_names[] = {"reduce-scatter", "all-gather", "all-reduce",
                                               "broadcast", "barrier"};
-static const char *const type_names[] = {"f32", "f64", "i32", "i64", "u8"};
-static const size_t type_bytes[] = {4, 8, 4, 8, 1};
+static const char *const type_names[] = {"f32", "f64", "i32", "i64", "u8", "bf16"};
+static const size_t type_bytes[] = {4, 8, 4, 8, 1, 2};
 static const char *const reduction_names[] = {"sum", "min", "max", "product"};
 
 size_t comm_type_bytes(enum comm_type type)

@@ -28,7 +28,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum comm_type { COMM_F32, COMM_F64, COMM_I32, COMM_I64, COMM_U8 };
+/* bf16 is only moved: who adds such numbers up does it in float (lesson 3). */
+enum comm_type { COMM_F32, COMM_F64, COMM_I32, COMM_I64, COMM_U8, COMM_BF16 };
 
 enum comm_reduction { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT };
 

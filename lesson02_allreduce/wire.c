@@ -154,7 +154,7 @@ int wire_get_frame(struct wire_frame *frame, const uint8_t bytes[WIRE_FRAME_BYTE
     uint64_t type = get(&at, 1), reduction = get(&at, 1);
     if (kind < WIRE_DATA || kind > WIRE_WAIT || operation > COMM_BARRIER)
         return -EPROTO;
-    if (algorithm > ALGORITHM_AUTO || type > COMM_U8 || reduction > COMM_PRODUCT)
+    if (algorithm > ALGORITHM_AUTO || type > COMM_BF16 || reduction > COMM_PRODUCT)
         return -EPROTO;
     if (get(&at, 3) != 0)
         return -EPROTO;

@@ -25,7 +25,7 @@ static bool same_order(const struct ddp *ddp, size_t count)
     return same || ddp->plan.count == 1 || comm_world(ddp->comm) <= 2;
 }
 
-int against_ring_init(struct against_ring *against, struct run *run)
+int against_ring_init(struct against_ring *against, struct run *run, const struct ddp *ddp)
 {
     *against = (struct against_ring){.memory = &run->memory, .exact = true};
     if (run->options.verify == 0)
@@ -43,7 +43,9 @@ int against_ring_init(struct against_ring *against, struct run *run)
         against->bound = reference_doubles(&run->memory, count);
         error = against->bound ? 0 : -ENOMEM;
     }
-    return error ? fail_set(&run->fail, error, "no memory to verify with: try --no-verify") : 0;
+    if (error)
+        return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
+    return ddp->compresses ? against_float_init(&against->compressed, run, ddp) : 0;
 }
 
 void against_ring_release(struct against_ring *against)
@@ -56,6 +58,7 @@ void against_ring_release(struct against_ring *against)
         memory_return(against->memory, MEMORY_OTHER, against->before, count);
         reference_return(against->memory, against->bound, count);
     }
+    against_float_release(&against->compressed);
     trainer_release(&against->replay);
     *against = (struct against_ring){0};
 }
@@ -129,6 +132,14 @@ static int prove_whole(struct against_ring *against, struct run *run, const stru
     return 0;
 }
 
+static int prove_sums(struct against_ring *against, struct run *run, const struct ddp *ddp,
+                      const struct step *step)
+{
+    replay(against, step);
+    int error = prove_buckets(against, run, ddp, step);
+    return error ? error : prove_whole(against, run, ddp, step);
+}
+
 static void show_overlap(const struct ddp *ddp, struct run *run, const struct step *step)
 {
     if (run->environment.rank > 0 || run->options.quiet)
@@ -145,10 +156,8 @@ int against_ring_gradient(struct against_ring *against, struct run *run, const s
                           const struct step *step)
 {
     show_overlap(ddp, run, step);
-    replay(against, step);
-    int error = prove_buckets(against, run, ddp, step);
-    if (!error)
-        error = prove_whole(against, run, ddp, step);
+    int error = ddp->compresses ? against_float_gradient(&against->compressed, run, ddp, step)
+                                : prove_sums(against, run, ddp, step);
     if (!error)
         error = agree(run, ddp->comm, step, "gradient = the gradient of every other rank",
                       run->grad, against->whole);

@@ -10,13 +10,14 @@
  * the second line is bit for bit too; unless auto takes another for a bucket than for the whole. And
  * two ranks' numbers have one sum, a + b = b + a. Where orders differ, of W ranks, each is within
  * gamma(W - 1) sum |g_r| of the true sum (Higham, 2nd ed., section 4.2; gamma as in bound.h), two
- * of them within twice that.
+ * of them within twice that. Compressed buckets have lines of their own instead: against_float.h.
  */
 #ifndef LESSON03_AGAINST_RING_H
 #define LESSON03_AGAINST_RING_H
 
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/comm.h"
+#include "lesson03_ddp/against_float.h"
 #include "lesson03_ddp/ddp.h"
 
 struct against_ring {
@@ -27,12 +28,13 @@ struct against_ring {
     float *before;         // (count): mine, one step earlier
     double *bound;         // (count)
     bool exact;            // so far buckets and whole were added in one order, to the same bits
+    struct against_float compressed; // takes the first two lines' place with --compress
     struct memory *memory;
     size_t steps; // proved so far
 };
 
 /* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. */
-int against_ring_init(struct against_ring *against, struct run *run);
+int against_ring_init(struct against_ring *against, struct run *run, const struct ddp *ddp);
 void against_ring_release(struct against_ring *against); // accepts a zeroed struct
 
 /* After ddp_wait, before the update. Says too how many buckets had left before backward ended:

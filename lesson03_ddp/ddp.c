@@ -6,9 +6,17 @@
 #include <assert.h>
 #include <errno.h>
 
-int ddp_allreduce(struct comm *comm, float *bucket, size_t count)
+static size_t larger(size_t a, size_t b)
 {
-    return allreduce(comm, bucket, bucket, count, COMM_F32, COMM_SUM);
+    return a > b ? a : b;
+}
+
+int ddp_allreduce(struct ddp *ddp, struct slice bucket)
+{
+    float *grad = ddp->grad + bucket.begin;
+    if (ddp->compresses)
+        return compress_allreduce(&ddp->compress, ddp->comm, ddp->grad, bucket);
+    return allreduce(ddp->comm, grad, grad, bucket.count, COMM_F32, COMM_SUM);
 }
 
 void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, double began_seconds)
@@ -34,7 +42,7 @@ static int reduce_bucket(struct ddp *ddp, size_t index)
 {
     struct slice slice = ddp->plan.buckets[index].slice;
     comm_tag(ddp->comm, (uint32_t)index); // two buckets of one size are not taken for each other
-    return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);
+    return ddp->reduce(ddp, slice);
 }
 
 /* Runs in the worker's thread. */
@@ -53,14 +61,30 @@ void ddp_plan(struct ddp *ddp, const struct run *run, const struct bucket_order 
                      run->options.bucket_bytes);
 }
 
-int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm)
+int ddp_compress_init(struct compress *compress, struct run *run, struct memory *memory)
+{
+    const struct options *options = &run->options;
+    size_t most = larger(options->bucket_bytes, options->first_bucket_bytes) / sizeof(float);
+    for (size_t i = 0; i < run->model.tensor_count; i++)
+        most = larger(most, run->model.tensors[i].slice.count);
+    most = most < run->model.count ? most : run->model.count;
+    int error = compress_init(compress, most, run->environment.world, run->model.count,
+                              options->error_feedback, memory);
+    return error ? fail_set(&run->fail, error, "no memory to compress gradients") : 0;
+}
+
+int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm, struct memory *memory)
 {
     ddp->comm = comm;
     ddp->model = &run->model;
     ddp->overlap = run->options.overlap;
     struct bucket_order order = bucket_order_reverse(&run->model);
     ddp_plan(ddp, run, &order);
-    int error = worker_start(&ddp->worker, on_bucket, ddp);
+    ddp->compresses = run->options.compress == COMPRESS_BF16;
+    int error = ddp->compresses ? ddp_compress_init(&ddp->compress, run, memory) : 0;
+    if (error)
+        return error;
+    error = worker_start(&ddp->worker, on_bucket, ddp);
     if (error)
         fail_set(&run->fail, error, "cannot start the communication thread: %s",
                  uv_strerror(error));
@@ -78,7 +102,7 @@ static void plan_as_before(struct ddp *ddp, const struct run *run)
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm)
 {
     *ddp = (struct ddp){.grad = run->grad, .reduce = ddp_allreduce, .trace = run->trace};
-    int error = ddp_init_over(ddp, run, comm);
+    int error = ddp_init_over(ddp, run, comm, &run->memory);
     if (!error && run->optimizer.updates > 0)
         plan_as_before(ddp, run);
     run->trainer.listener = ddp_listener(ddp);
@@ -88,6 +112,7 @@ int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm)
 void ddp_stop(struct ddp *ddp)
 {
     worker_stop(&ddp->worker);
+    compress_release(&ddp->compress);
 }
 
 static void submit_full_buckets(struct ddp *ddp)

@@ -18,13 +18,16 @@
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/comm.h"
 #include "lesson03_ddp/bucket.h"
+#include "lesson03_ddp/compress.h"
 #include "lesson03_ddp/worker.h"
 
 struct ddp {
     struct comm *comm;
     const struct model *model;
-    float *grad; // the slab the buckets are slices of
-    int (*reduce)(struct comm *comm, float *bucket, size_t count); // what is done to a full bucket
+    float *grad;                                         // the slab the buckets are slices of
+    int (*reduce)(struct ddp *ddp, struct slice bucket); // what is done to a full bucket
+    bool compresses;                                     // buckets travel as bf16
+    struct compress compress;
     bool overlap; // false: buckets leave only after backward, in the same order
     struct bucket_plan plan;
     struct worker worker;
@@ -44,8 +47,13 @@ struct ddp {
  * ddp_begin to ddp_wait nobody else may use comm. 0, or an error that run->fail tells. */
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm);
 
-/* The same with a slab and a reduction of the caller's: ddp->grad and ddp->reduce are set. */
-int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm);
+/* The same with a slab and a reduction of the caller's: ddp->grad and ddp->reduce are set,
+ * and memory is filed in a ledger of its own. */
+int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm, struct memory *memory);
+
+/* What --compress and --error-feedback ask for, with room for any bucket of the run. 0, or an error
+ * that run->fail tells. */
+int ddp_compress_init(struct compress *compress, struct run *run, struct memory *memory);
 void ddp_stop(struct ddp *ddp); // ends the thread; accepts one that was never started
 
 /* Plans the buckets anew, from this order. Between ddp_wait and ddp_begin, on every rank alike. */
@@ -66,7 +74,8 @@ void ddp_account(const struct ddp *ddp, struct run *run);
 /* Writes into the trace that a bucket's way over the network ends here. */
 void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, double began_seconds);
 
-/* What lesson 3 does to a bucket: lesson 2's ring, unchanged. 0 or the communicator's error. */
-int ddp_allreduce(struct comm *comm, float *bucket, size_t count);
+/* What lesson 3 does to a bucket: lesson 2's all-reduce, unchanged; or compress.h's. 0 or the
+ * communicator's error. */
+int ddp_allreduce(struct ddp *ddp, struct slice bucket);
 
 #endif

@@ -19,6 +19,10 @@ static const char CLAIM[] =
 static const char CLAIM_EXACT[] = "overlapped buckets = lesson 2's all-reduce, = whole gradient, "
                                   "bit for bit; ranks equal, bit for bit";
 
+static const char CLAIM_COMPRESSED[] =
+    "compressed buckets = the same after backward, bit for bit; ~ float gradient, within a derived "
+    "bound; ranks equal, bit for bit";
+
 static int train(struct run *run, struct ddp *ddp, struct against_ring *against)
 {
     struct step step;
@@ -54,10 +58,10 @@ int main(int argc, char **argv)
     }
     stop = stop || meet(&comm, &run) || run_start(&run, &run.whole, 1) ||
            replicas_begin(&run, comm) || ddp_init(&ddp, &run, comm) ||
-           against_ring_init(&against, &run);
+           against_ring_init(&against, &run, &ddp);
     if (!stop)
         stop = train(&run, &ddp, &against);
-    run.claim = against.exact ? CLAIM_EXACT : CLAIM;
+    run.claim = ddp.compresses ? CLAIM_COMPRESSED : against.exact ? CLAIM_EXACT : CLAIM;
     if (stop)
         meet_report(&run, comm);
     against_ring_release(&against);

@@ -52,9 +52,11 @@ int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 
         return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
     against->ddp.grad = against->grad;
     against->ddp.reduce = ddp_allreduce;
-    error = ddp_init_over(&against->ddp, run, zero->ddp.comm);
+    error = ddp_init_over(&against->ddp, run, zero->ddp.comm, &against->memory);
     if (!error)
-        error = against_single_init(&against->single, run);
+        error = against->ddp.compresses
+                    ? against_float_init(&against->compressed, run, &against->ddp)
+                    : against_single_init(&against->single, run);
     return error ? error : copy_state(against, run, zero);
 }
 
@@ -62,6 +64,7 @@ void against_ddp_release(struct against_ddp *against)
 {
     ddp_stop(&against->ddp);
     against_single_release(&against->single);
+    against_float_release(&against->compressed);
     trainer_release(&against->trainer);
     optimizer_release(&against->optimizer);
     memory_return(&against->memory, MEMORY_PARAMETERS, against->param, against->count);
@@ -109,8 +112,11 @@ int against_ddp_gradient(struct against_ddp *against, struct run *run, const str
         return error;
     struct prove prove = compare_owned(zero, run->grad, against->grad);
     prove_end(&prove, run, step, "owned gradient chunks = those of lesson 3's gradient");
-    against_single_whole(&against->single, run, step, zero->owned, zero->owned_count);
-    return run_judge(run, step);
+    if (against->ddp.compresses)
+        error = against_float_gradient(&against->compressed, run, &against->ddp, step);
+    else
+        against_single_whole(&against->single, run, step, zero->owned, zero->owned_count);
+    return error ? error : run_judge(run, step);
 }
 
 /* A norm has no elements to look at: what can be wrong with it is what was counted. */

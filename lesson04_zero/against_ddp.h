@@ -9,6 +9,7 @@
  *     owned optimizer state    =   those chunks of lesson 3's state            bit for bit
  *     parameters               =   lesson 3's parameters                       bit for bit
  *     owned gradient chunks    ~   lesson 1's gradient of the whole batch      within the bound
+ *     with --compress instead:     lesson 3's gradient holds the lines of against_float.h
  *
  * Exact, because rank r ends lesson 2's reduce-scatter with the very bits its all-gather would have
  * sent round, and every element is updated by itself. The replica's ring is the same ring: what both
@@ -19,15 +20,17 @@
 
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/against_single.h"
+#include "lesson03_ddp/against_float.h"
 #include "lesson03_ddp/ddp.h"
 #include "lesson04_zero/zero1.h"
 
 struct against_ddp {
     struct ddp ddp;
     struct against_single single; // lesson 1, for what both of them might get wrong alike
-    struct trainer trainer;       // on the replica's slabs
-    float *param, *grad;          // (count)
-    float *before;                // (count): param, before the update
+    struct against_float compressed;
+    struct trainer trainer; // on the replica's slabs
+    float *param, *grad;    // (count)
+    float *before;          // (count): param, before the update
     struct optimizer optimizer;
     struct memory memory; // its own ledger: the replica is no part of what a rank needs
     size_t count;

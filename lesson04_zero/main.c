@@ -17,6 +17,10 @@ static const char CLAIM[] = "owned gradients, optimizer state and parameters = l
                             "bit for bit; owned gradients ~ lesson 1's, within a derived bound; "
                             "ranks equal, bit for bit";
 
+static const char CLAIM_COMPRESSED[] =
+    "owned gradients, optimizer state and parameters = lesson 3's, bit for bit; its compressed "
+    "gradient ~ the float one, within a derived bound; ranks equal, bit for bit";
+
 static int train(struct run *run, struct zero1 *zero, struct against_ddp *against)
 {
     struct step step;
@@ -55,7 +59,7 @@ int main(int argc, char **argv)
     stop = stop || meet(&comm, &run) || zero1_init(&zero, &run, comm) ||
            run_start(&run, zero.owned, zero.owned_count) || replicas_begin(&run, comm) ||
            ledger_show(&run) || against_ddp_init(&against, &run, &zero);
-    run.claim = CLAIM;
+    run.claim = zero.ddp.compresses ? CLAIM_COMPRESSED : CLAIM;
     if (!stop)
         stop = train(&run, &zero, &against);
     if (stop)

@@ -8,9 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-static int reduce_bucket(struct comm *comm, float *bucket, size_t count)
+static int reduce_bucket(struct ddp *ddp, struct slice bucket)
 {
-    return reduce_scatter(comm, bucket, count, COMM_F32, COMM_SUM);
+    if (ddp->compresses)
+        return compress_reduce_scatter(&ddp->compress, ddp->comm, ddp->grad, bucket);
+    return reduce_scatter(ddp->comm, ddp->grad + bucket.begin, bucket.count, COMM_F32, COMM_SUM);
 }
 
 /* Buckets are counted from the end of the slab; owned slices ascend. */
@@ -29,7 +31,7 @@ int zero1_init(struct zero1 *zero, struct run *run, struct comm *comm)
 {
     *zero = (struct zero1){.grad = run->grad, .optimizer = &run->optimizer};
     zero->ddp = (struct ddp){.grad = run->grad, .reduce = reduce_bucket, .trace = run->trace};
-    int error = ddp_init_over(&zero->ddp, run, comm);
+    int error = ddp_init_over(&zero->ddp, run, comm, &run->memory);
     run->trainer.listener = ddp_listener(&zero->ddp);
     plan_shards(zero, (size_t)comm_world(comm), (size_t)comm_rank(comm));
     run->gather_state = zero1_gather_state;

@@ -63,6 +63,7 @@ Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *rebuild_suite(void);
 Suite *explain_buckets_suite(void);
+Suite *compress_suite(void);
 Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
@@ -142,6 +143,7 @@ static const struct suite_entry suites[] = {
     {"ddp", ddp_suite},
     {"rebuild", rebuild_suite},
     {"explain_buckets", explain_buckets_suite},
+    {"compress", compress_suite},
     {"zero1", zero1_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},

@@ -139,11 +139,11 @@ START_TEST(a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/ddp.c",
-        .text = "    return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
+        .text = "    return ddp->reduce(ddp, slice);",
         .mistake = "    static float kept[1 << 16];\n"
                    "    static int calls;\n"
                    "    float *bucket = ddp->grad + slice.begin;\n"
-                   "    int error = ddp->reduce(ddp->comm, bucket, slice.count);\n"
+                   "    int error = ddp->reduce(ddp, slice);\n"
                    "    for (size_t i = 0; i < slice.count && index == 0; i++) {\n"
                    "        float now = bucket[i];\n"
                    "        if (comm_rank(ddp->comm) == 1 && calls > 0)\n"
@@ -167,9 +167,8 @@ START_TEST(a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/ddp.c",
-        .text = "    return ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
-        .mistake = "    return index == 0 ? 0\n"
-                   "        : ddp->reduce(ddp->comm, ddp->grad + slice.begin, slice.count);",
+        .text = "    return ddp->reduce(ddp, slice);",
+        .mistake = "    return index == 0 ? 0 : ddp->reduce(ddp, slice);",
         .lesson = {3, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce, bucket by bucket",

@@ -151,7 +151,7 @@ static const struct wire_frame hostile_frames[] = {
     {.kind = 0},
     {.kind = 5},
     {.kind = WIRE_DATA, .call = {.operation = COMM_BARRIER + 1}},
-    {.kind = WIRE_DATA, .call = {.type = COMM_U8 + 1}},
+    {.kind = WIRE_DATA, .call = {.type = COMM_BF16 + 1}},
     {.kind = WIRE_DATA, .call = {.reduction = COMM_PRODUCT + 1}},
     {.kind = WIRE_DATA, .call = {.algorithm = ALGORITHM_AUTO + 1}},
     {.kind = WIRE_DATA,
@@ -216,7 +216,7 @@ START_TEST(whatever_comes_is_refused_or_in_range)
                 (uint8_t)(1u << rng_bits(&rng, 6 * i + k + 3) % 8);
         if (wire_get_frame(&frame, bytes) == 0) {
             ck_assert(frame.kind >= WIRE_DATA && frame.kind <= WIRE_WAIT);
-            ck_assert(frame.call.operation <= COMM_BARRIER && frame.call.type <= COMM_U8);
+            ck_assert(frame.call.operation <= COMM_BARRIER && frame.call.type <= COMM_BF16);
             ck_assert(frame.call.algorithm <= ALGORITHM_AUTO);
             ck_assert(frame.call.reduction <= COMM_PRODUCT);
             ck_assert(frame.length_bytes / comm_type_bytes(frame.call.type) <= frame.call.count ||
