@@ -5,6 +5,7 @@
  *     lesson 4 = lesson 3           twelve updates, bit for bit, at the same world
  *     lesson 2 ~ lesson 1           twelve updates, within 1e-5 of a tensor's largest value
  *     every lesson = lesson 1       on dyadic numbers, where no addition rounds
+ *     compressed lesson 4 = 3       twelve updates, bit for bit
  */
 #include "tests/lessons.h"
 #include "tests/suites.h"
@@ -94,6 +95,32 @@ START_TEST(overlap_changes_no_bit_of_a_whole_run)
 }
 END_TEST
 
+/* Other buckets, other owners of an element: without error feedback the bits are the same. */
+START_TEST(compressed_lessons_agree_bit_for_bit)
+{
+    static const char set[] =
+        "%s --compress bf16 %s --steps 12 --verify 3 --dump-steps 12 --dump %s";
+    const char *rule = rules[_i / WORLDS % RULES];
+    const char *feedback = _i / WORLDS / RULES ? "--error-feedback" : "";
+    const char *cuts[] = {"--first-bucket-kb 0.2 --bucket-kb 2",
+                          "--first-bucket-kb 0.2 --bucket-kb 2", "--no-overlap"};
+    static const char *const names[] = {"three", "four", "other"};
+    char arguments[ARGUMENTS_BYTES];
+    struct folder folder;
+    folder_open(&folder);
+    for (int i = 0; i < 3; i++) {
+        int width = snprintf(arguments, sizeof arguments, set, rule, feedback, names[i]);
+        snprintf(arguments + width, sizeof arguments - (size_t)width, " %s", cuts[i]);
+        struct lesson lesson = {i == 1 ? 4 : 3, 1 + _i % WORLDS};
+        ck_assert_uint_ge(lesson_ok(&folder, lesson, arguments), 3 * (*feedback ? 5 : 4));
+    }
+    lesson_dumps_equal(&folder, "three four");
+    if (!*feedback)
+        lesson_dumps_equal(&folder, "three other");
+    folder_close(&folder);
+}
+END_TEST
+
 /* The order of additions within a matrix product does not depend on what else a process does. */
 START_TEST(a_rerun_has_the_same_bits)
 {
@@ -140,6 +167,7 @@ Suite *stairs_suite(void)
     tcase_add_loop_test(tcase, on_dyadic_numbers_every_lesson_and_world_has_lesson_1s_bits, 0,
                         WORLDS);
     tcase_add_loop_test(tcase, overlap_changes_no_bit_of_a_whole_run, 0, 2);
+    tcase_add_loop_test(tcase, compressed_lessons_agree_bit_for_bit, 0, 2 * RULES * WORLDS);
     tcase_add_test(tcase, a_rerun_has_the_same_bits);
     tcase_add_loop_test(tcase, blas_threads_and_forks_change_no_result, 0, 4);
     suite_add_tcase(suite, tcase);
