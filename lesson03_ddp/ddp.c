@@ -24,7 +24,8 @@ void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, doubl
     if (!ddp->trace)
         return;
     const struct bucket *bucket = &ddp->plan.buckets[index];
-    size_t bytes = bucket->slice.count * sizeof(float);
+    bool half = ddp->compresses && kind == TRACE_BUCKET; // parameters are gathered as they are
+    size_t bytes = bucket->slice.count * (half ? sizeof(uint16_t) : sizeof(float));
     struct trace_event event = {
         .kind = kind,
         .index = (uint32_t)index,
@@ -34,7 +35,8 @@ void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, doubl
         .bytes = bytes,
     };
     enum algorithm algorithm = choice_for(comm_choice(ddp->comm), bytes);
-    snprintf(event.algorithm, sizeof event.algorithm, "%s", algorithm_name(algorithm));
+    snprintf(event.algorithm, sizeof event.algorithm, "%s",
+             half ? "direct, bf16" : algorithm_name(algorithm));
     trace_network(ddp->trace, &event);
 }
 
