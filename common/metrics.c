@@ -1,5 +1,6 @@
 /* metrics: a run's numbers as JSON lines. See the header. */
 #include "common/metrics.h"
+#include "common/rank_path.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,24 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With rank 3: m.jsonl -> m.rank-3.jsonl, a.b/m -> a.b/m.rank-3, .m -> .m.rank-3 */
-static int name_file(char path[METRICS_PATH_BYTES], const char *given, int rank, int world)
-{
-    const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
-    const char *dot = strrchr(name, '.');
-    size_t stem = dot && dot != name ? (size_t)(dot - given) : strlen(given);
-    int length = world > 1 ? snprintf(path, METRICS_PATH_BYTES, "%.*s.rank-%d%s", (int)stem, given,
-                                      rank, given + stem)
-                           : snprintf(path, METRICS_PATH_BYTES, "%s", given);
-    return length < METRICS_PATH_BYTES ? 0 : -ENAMETOOLONG;
-}
-
 int metrics_open(struct metrics *metrics, const char *path, int rank, int world, struct fail *fail)
 {
     metrics->file = NULL;
     if (!path)
         return 0;
-    if (strlen(path) >= METRICS_PATH_BYTES || name_file(metrics->path, path, rank, world) != 0)
+    if (rank_path(metrics->path, path, rank, world) != 0)
         return fail_set(fail, -ENAMETOOLONG,
                         "--metrics: the path is longer than %d bytes: %.60s...",
                         METRICS_PATH_BYTES - 1, path);
@@ -37,6 +26,14 @@ int metrics_open(struct metrics *metrics, const char *path, int rank, int world,
     }
     setvbuf(metrics->file, metrics->buffer, _IOFBF, sizeof metrics->buffer);
     return 0;
+}
+
+double metrics_overlap_efficiency(const struct metrics_times *times)
+{
+    if (!times->sent || !(times->comm_seconds > 0))
+        return NAN;
+    double efficiency = 1 - times->exposed_seconds / times->comm_seconds;
+    return efficiency < 0 ? 0 : efficiency > 1 ? 1 : efficiency;
 }
 
 struct line {
@@ -92,6 +89,16 @@ static void add_real(struct line *line, const char *key, double value)
     add(line, ",\"%s\":%s", key, number);
 }
 
+/* Of a mean update; 0 / 0, which is NaN and so null, when none counts. */
+static void add_times(struct line *line, const struct metrics_times *times)
+{
+    double updates = (double)times->updates;
+    add_real(line, "compute_seconds", times->compute_seconds / updates);
+    add_real(line, "comm_seconds", times->comm_seconds / updates);
+    add_real(line, "exposed_seconds", times->exposed_seconds / updates);
+    add_real(line, "overlap_efficiency", metrics_overlap_efficiency(times));
+}
+
 static int refuse(const struct metrics *metrics, int error, struct fail *fail)
 {
     return fail_set(fail, -error, "--metrics: writing '%s' failed: %s", metrics->path,
@@ -126,6 +133,7 @@ int metrics_step(struct metrics *metrics, const struct metrics_step *step, struc
     add_real(&line, "compute_seconds", step->compute_seconds);
     add_real(&line, "comm_seconds", step->comm_seconds);
     add_real(&line, "exposed_seconds", step->exposed_seconds);
+    add_real(&line, "overlap_efficiency", step->overlap_efficiency);
     add_whole(&line, "bytes_sent", step->bytes_sent);
     add_whole(&line, "messages_sent", step->messages_sent);
     return finish(metrics, &line, fail);
@@ -143,6 +151,7 @@ int metrics_epoch(struct metrics *metrics, const struct metrics_epoch *epoch, st
     add_real(&line, "test_loss", epoch->test_loss);
     add_real(&line, "test_accuracy", epoch->test_accuracy);
     add_real(&line, "samples_per_second", epoch->samples_per_second);
+    add_times(&line, &epoch->times);
     return finish(metrics, &line, fail);
 }
 
@@ -164,6 +173,7 @@ int metrics_summary(struct metrics *metrics, const struct metrics_summary *summa
     add_real(&line, "train_loss", summary->train_loss);
     add_real(&line, "test_loss", summary->test_loss);
     add_real(&line, "test_accuracy", summary->test_accuracy);
+    add_times(&line, &summary->times);
     add_whole(&line, "bytes_sent", summary->bytes_sent);
     add_whole(&line, "comparisons", summary->comparisons);
     add_whole(&line, "failed", summary->failed);

@@ -4,16 +4,33 @@
  * Every line is written whole and at once, so that a killed run leaves whole lines. Numbers are the
  * shortest decimals that read back as the same double; one that is not finite is null, for JSON
  * has no word for it. A line never allocates.
+ *
+ * Where an update's time goes, on this rank:
+ *
+ *     compute   forward and backward: from the first sample fetched to the last layer's gradient
+ *     comm      while somebody worked at a collective of gradients or parameters: lesson 2's
+ *               all-reduce; lesson 3's thread from a bucket's begin to its end; lesson 4's thread,
+ *               and the all-gather after the update
+ *     exposed   while the training thread could do nothing but wait for these: from the end of
+ *               backward to the sum of the gradients; and lesson 4's all-gather
+ *
+ *     overlap efficiency = 1 - exposed / comm: how much of the communication backward has hidden.
+ *     0 when all of it was waited for (lesson 2, --no-overlap), null when nothing was sent.
+ *
+ * The ranks' exchange of a few numbers (the loss) is in `seconds` alone. Epochs and the summary say
+ * means over their updates, the verified ones left out.
  */
 #ifndef COMMON_METRICS_H
 #define COMMON_METRICS_H
 
 #include "common/fail.h"
+#include "common/rank_path.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-enum { METRICS_PATH_BYTES = 4096, METRICS_LINE_BYTES = 1024 };
+enum { METRICS_PATH_BYTES = RANK_PATH_BYTES, METRICS_LINE_BYTES = 1024 };
 
 struct metrics {
     FILE *file; // NULL: off, every call does nothing
@@ -29,16 +46,26 @@ struct metrics_step {
     size_t samples;    // of all ranks
     double grad_norm;  // of the reduced gradient, before clipping
     double seconds;    // the whole update
-    double compute_seconds, comm_seconds;
-    double exposed_seconds; // communication that nothing was computed behind
+    double compute_seconds, comm_seconds, exposed_seconds, overlap_efficiency; // see above
     size_t bytes_sent, messages_sent; // by this rank, in this update
 };
+
+/* Sums over the updates that are not verified. */
+struct metrics_times {
+    double compute_seconds, comm_seconds, exposed_seconds;
+    size_t updates;
+    bool sent; // did this rank send anything in one of them?
+};
+
+/* 1 - exposed / comm, within 0..1; NAN when nothing was sent. */
+double metrics_overlap_efficiency(const struct metrics_times *times);
 
 struct metrics_epoch {
     size_t epoch, step; // step: updates done so far
     double train_loss, test_loss;
     double test_accuracy; // 0..1; NAN for regression
     double samples_per_second;
+    struct metrics_times times;
 };
 
 struct metrics_summary {
@@ -46,6 +73,7 @@ struct metrics_summary {
     size_t steps, epochs, samples;
     double seconds, samples_per_second;
     double train_loss, test_loss, test_accuracy;
+    struct metrics_times times;
     size_t bytes_sent;
     size_t comparisons, failed; // of the verification
 };

@@ -79,6 +79,7 @@ struct run {
     double comm_seconds;    // set by a lesson whose communication overlaps; else as exposed
     size_t bytes_sent, messages_sent; // kept up to date by a lesson that sends
     size_t bytes_recorded, messages_recorded;
+    struct metrics_times epoch_times, times; // of the epoch at hand, of the run
 };
 
 /* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */

@@ -53,6 +53,19 @@ static void report_result(const struct run *run)
            run->proof.lines > 0 ? run->claim : "", run->proof.lines > 0 ? ": " : "", summary);
 }
 
+/* How much of the communication backward has hidden, in the lessons that are about it. */
+static void report_overlap(const struct run *run)
+{
+    double updates = (double)run->times.updates;
+    double efficiency = metrics_overlap_efficiency(&run->times);
+    if (run->options.lesson < 3 || run->options.quiet || isnan(efficiency))
+        return;
+    printf("overlap | an update computes %.3f ms and communicates %.3f ms, of which %.3f ms are "
+           "exposed | efficiency %.0f %%\n",
+           1e3 * run->times.compute_seconds / updates, 1e3 * run->times.comm_seconds / updates,
+           1e3 * run->times.exposed_seconds / updates, 100 * efficiency);
+}
+
 static int summarize(struct run *run)
 {
     struct metrics_summary summary = {
@@ -67,6 +80,7 @@ static int summarize(struct run *run)
         .train_loss = run->train_loss,
         .test_loss = run->test_loss,
         .test_accuracy = run->accuracy,
+        .times = run->times,
         .bytes_sent = run->bytes_sent,
         .comparisons = run->proof.lines,
         .failed = run->proof.failed,
@@ -114,8 +128,10 @@ int run_close(struct run *run)
             options_help(&run->options, program_of(run), stdout);
         else if (run->options.version)
             printf("%s %s\n", program_of(run), "0.1.0");
-        else if (run->environment.rank == 0 && run->samples > 0)
+        else if (run->environment.rank == 0 && run->samples > 0) {
+            report_overlap(run);
             report_result(run);
+        }
     }
     release(run);
     return check_output(run, code);

@@ -19,10 +19,31 @@ struct checkpoint run_checkpoint(struct run *run)
     };
 }
 
+/* A lesson whose communication does not overlap waits for all of it. */
+static struct metrics_times times_of(const struct run *run)
+{
+    return (struct metrics_times){
+        .compute_seconds = run->trainer.seconds,
+        .comm_seconds = run->comm_seconds > 0 ? run->comm_seconds : run->exposed_seconds,
+        .exposed_seconds = run->exposed_seconds,
+        .updates = 1,
+        .sent = run->bytes_sent > run->bytes_recorded,
+    };
+}
+
+static void add_times(struct metrics_times *sum, const struct metrics_times *times)
+{
+    sum->compute_seconds += times->compute_seconds;
+    sum->comm_seconds += times->comm_seconds;
+    sum->exposed_seconds += times->exposed_seconds;
+    sum->updates += times->updates;
+    sum->sent = sum->sent || times->sent;
+}
+
 static int record_metrics(struct run *run, const struct step *step, double seconds)
 {
     size_t mine = run->trainer.samples;
-    bool overlaps = run->comm_seconds > 0;
+    struct metrics_times times = times_of(run);
     struct metrics_step line = {
         .step = step->index,
         .epoch = step->epoch,
@@ -32,14 +53,19 @@ static int record_metrics(struct run *run, const struct step *step, double secon
         .samples = step->samples.count,
         .grad_norm = run->norm,
         .seconds = seconds,
-        .compute_seconds = run->trainer.seconds,
-        .comm_seconds = overlaps ? run->comm_seconds : run->exposed_seconds,
-        .exposed_seconds = run->exposed_seconds,
+        .compute_seconds = times.compute_seconds,
+        .comm_seconds = times.comm_seconds,
+        .exposed_seconds = times.exposed_seconds,
+        .overlap_efficiency = metrics_overlap_efficiency(&times),
         .bytes_sent = run->bytes_sent - run->bytes_recorded,
         .messages_sent = run->messages_sent - run->messages_recorded,
     };
     run->bytes_recorded = run->bytes_sent;
     run->messages_recorded = run->messages_sent;
+    if (!run_verifies(run, step)) {
+        add_times(&run->epoch_times, &times);
+        add_times(&run->times, &times);
+    }
     return metrics_step(&run->metrics, &line, &run->fail);
 }
 
@@ -110,7 +136,9 @@ static int record_epoch(struct run *run, const struct step *step)
         .test_loss = run->test_loss,
         .test_accuracy = run->accuracy,
         .samples_per_second = speed,
+        .times = run->epoch_times,
     };
+    run->epoch_times = (struct metrics_times){0};
     run->train_loss = train_loss;
     run->epoch_loss = run->timed_seconds = 0;
     run->epoch_samples = run->timed_samples = 0;

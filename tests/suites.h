@@ -67,6 +67,7 @@ Suite *compress_suite(void);
 Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
+Suite *overlap_suite(void);
 Suite *forks_suite(void);
 Suite *standard_files_suite(void);
 Suite *stairs_suite(void);
@@ -147,6 +148,7 @@ static const struct suite_entry suites[] = {
     {"zero1", zero1_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},
+    {"overlap", overlap_suite},
     {"forks", forks_suite},
     {"standard_files", standard_files_suite},
     {"stairs", stairs_suite},

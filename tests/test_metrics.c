@@ -81,7 +81,9 @@ START_TEST(lines_read_back_as_the_same_numbers)
     folder_open(&folder);
     folder_path(&folder, "m.jsonl", path);
     struct metrics *metrics = opened(path, 0, 1);
-    struct metrics_epoch epoch = {1, 44, 0.25, 0.5, 0.9575, 12345.678};
+    struct metrics_times times = {
+        .compute_seconds = 6, .comm_seconds = 8, .exposed_seconds = 2, .updates = 2, .sent = true};
+    struct metrics_epoch epoch = {1, 44, 0.25, 0.5, 0.9575, 12345.678, times};
     struct metrics_summary summary = {.lesson = 4,
                                       .rank = 0,
                                       .world = 1,
@@ -94,7 +96,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     closed(metrics);
 
     json_t *line = line_of(path, 0);
-    check_event(line, "step", 14);
+    check_event(line, "step", 15);
     check_real(line, "step", 7);
     check_real(line, "epoch", 1);
     check_real(line, "lr", 0.05);
@@ -108,17 +110,40 @@ START_TEST(lines_read_back_as_the_same_numbers)
     check_real(line, "messages_sent", 12);
     json_decref(line);
     line = line_of(path, 1);
-    check_event(line, "epoch", 7);
+    check_event(line, "epoch", 11);
+    check_real(line, "compute_seconds", 3);
+    check_real(line, "overlap_efficiency", 0.75);
     check_real(line, "test_accuracy", 0.9575);
     check_real(line, "samples_per_second", 12345.678);
     json_decref(line);
     line = line_of(path, 2);
-    check_event(line, "summary", 15);
+    check_event(line, "summary", 19);
+    ck_assert(json_is_null(json_object_get(line, "comm_seconds"))); // no update counts
     check_real(line, "lesson", 4);
     check_real(line, "comparisons", 12);
     json_decref(line);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(rmdir(folder.path), 0); // and there was nothing else
+}
+END_TEST
+
+static const struct {
+    double comm, exposed;
+    bool sent;
+    double efficiency;
+} overlaps[] = {
+    {4, 0, true, 1},   {4, 1, true, 0.75},  {4, 4, true, 0},
+    {4, 5, true, 0},   {4, -1e-9, true, 1}, {4, 1, false, NAN},
+    {0, 0, true, NAN}, {0, 1, true, NAN},   {NAN, 1, true, NAN},
+};
+
+START_TEST(overlap_efficiency_is_the_hidden_part_from_0_to_1_or_nothing)
+{
+    struct metrics_times times = {.comm_seconds = overlaps[_i].comm,
+                                  .exposed_seconds = overlaps[_i].exposed,
+                                  .sent = overlaps[_i].sent};
+    double found = metrics_overlap_efficiency(&times), expected = overlaps[_i].efficiency;
+    ck_assert_msg(isnan(expected) ? isnan(found) : found == expected, "%g", found);
 }
 END_TEST
 
@@ -244,6 +269,8 @@ Suite *metrics_suite(void)
     Suite *suite = suite_create("metrics");
     TCase *tcase = tcase_create("metrics");
     tcase_add_test(tcase, lines_read_back_as_the_same_numbers);
+    tcase_add_loop_test(tcase, overlap_efficiency_is_the_hidden_part_from_0_to_1_or_nothing, 0,
+                        sizeof overlaps / sizeof *overlaps);
     tcase_add_test(tcase, a_number_that_is_not_finite_is_null);
     tcase_add_test(tcase, a_decimal_comma_locale_changes_no_byte);
     tcase_add_loop_test(tcase, each_rank_has_its_own_file, 0, sizeof names / sizeof *names);
