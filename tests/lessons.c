@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COMMAND_BYTES = 2048 };
@@ -88,6 +89,28 @@ void lesson_read(const struct folder *folder, const char *path, const char *tens
     error = tensorfile_read(reader, entry, 0, values, count, &fail);
     ck_assert_msg(!error, "%s", fail.text);
     tensorfile_close(reader);
+}
+
+char *lesson_text(const struct folder *folder, const char *name)
+{
+    char path[512], *text = calloc(1, 1 << 20);
+    FILE *file = fopen(folder_path(folder, name, path), "rb");
+    ck_assert_msg(file && text, "%s is not there", name);
+    ck_assert_uint_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
+    fclose(file);
+    return text;
+}
+
+size_t lesson_values(const struct folder *folder, const char *name, const char *key, double *values,
+                     size_t most)
+{
+    char *text = lesson_text(folder, name), quoted[64];
+    size_t count = 0;
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    for (const char *at = strstr(text, quoted); at && count < most; at = strstr(at + 1, quoted))
+        values[count++] = strtod(at + strlen(quoted), NULL);
+    free(text);
+    return count;
 }
 
 void lesson_row(char *text, size_t room, const char *row)

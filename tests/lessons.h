@@ -36,6 +36,13 @@ void lesson_dumps_equal(const struct folder *folder, const char *arguments);
 void lesson_read(const struct folder *folder, const char *path, const char *tensor, float *values,
                  size_t count);
 
+/* All of a text file of the folder. free is due. */
+char *lesson_text(const struct folder *folder, const char *name);
+
+/* The values of "key" in a metrics file, line by line, at most `most`; returns how many. */
+size_t lesson_values(const struct folder *folder, const char *name, const char *key, double *values,
+                     size_t most);
+
 /* Appends a row to the text of a file; `room` is that of the text. */
 void lesson_row(char *text, size_t room, const char *row);
 

@@ -70,6 +70,8 @@ Suite *run_suite(void);
 Suite *overlap_suite(void);
 Suite *forks_suite(void);
 Suite *standard_files_suite(void);
+Suite *accumulate_suite(void);
+Suite *shares_suite(void);
 Suite *stairs_suite(void);
 Suite *combinations_suite(void);
 Suite *algorithms_suite(void);
@@ -151,6 +153,8 @@ static const struct suite_entry suites[] = {
     {"overlap", overlap_suite},
     {"forks", forks_suite},
     {"standard_files", standard_files_suite},
+    {"accumulate", accumulate_suite},
+    {"shares", shares_suite},
     {"stairs", stairs_suite},
     {"combinations", combinations_suite},
     {"algorithms", algorithms_suite},

@@ -108,29 +108,6 @@ END_TEST
 
 /* --- what is reported ------------------------------------------------------------------------ */
 
-static char *read_text(const struct folder *folder, const char *name)
-{
-    char path[512], *text = calloc(1, 1 << 20);
-    FILE *file = fopen(folder_path(folder, name, path), "rb");
-    ck_assert_msg(file && text, "%s is not there", name);
-    ck_assert_uint_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
-    fclose(file);
-    return text;
-}
-
-/* The values of "key" in a metrics file, line by line, at most `most`; returns how many. */
-static size_t read_values(const struct folder *folder, const char *name, const char *key,
-                          double *values, size_t most)
-{
-    char *text = read_text(folder, name), quoted[64];
-    size_t count = 0;
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    for (const char *at = strstr(text, quoted); at && count < most; at = strstr(at + 1, quoted))
-        values[count++] = strtod(at + strlen(quoted), NULL);
-    free(text);
-    return count;
-}
-
 /* Losses 1, 1 on rank 0 and 4 on rank 1. The mean of the means would be 2.5. */
 START_TEST(the_loss_is_the_mean_over_all_samples_of_all_ranks)
 {
@@ -143,9 +120,9 @@ START_TEST(the_loss_is_the_mean_over_all_samples_of_all_ranks)
         char name[32];
         double value;
         snprintf(name, sizeof name, "m.rank-%d.jsonl", rank);
-        ck_assert_uint_eq(read_values(&folder, name, "loss", &value, 1), 1);
+        ck_assert_uint_eq(lesson_values(&folder, name, "loss", &value, 1), 1);
         ck_assert(value == 2);
-        ck_assert_uint_eq(read_values(&folder, name, "loss_local", &value, 1), 1);
+        ck_assert_uint_eq(lesson_values(&folder, name, "loss_local", &value, 1), 1);
         ck_assert(value == local[rank]);
     }
     folder_close(&folder);
@@ -171,9 +148,9 @@ START_TEST(the_loss_of_an_epoch_weighs_a_short_last_batch_by_its_samples)
              "--data a.csv --test-data a.csv --task regress --hidden none --no-bias --init "
              "const:0 --no-shuffle --batch 64 --epochs 1 --metrics m.jsonl");
     lesson_ok(&folder, lessons[_i], arguments);
-    ck_assert_uint_eq(read_values(&folder, files[_i], "train_loss", &value, 1), 1);
+    ck_assert_uint_eq(lesson_values(&folder, files[_i], "train_loss", &value, 1), 1);
     ck_assert_msg(fabs(value - 68.0 / 130) < 1e-6, "%.9g", value);
-    ck_assert_uint_eq(read_values(&folder, files[_i], "test_loss", &value, 1), 1);
+    ck_assert_uint_eq(lesson_values(&folder, files[_i], "test_loss", &value, 1), 1);
     ck_assert_msg(fabs(value - 68.0 / 130) < 1e-6, "%.9g", value);
     folder_close(&folder);
 }
@@ -186,7 +163,7 @@ START_TEST(the_schedule_counts_updates_whatever_the_world)
     folder_open(&folder);
     fit(&folder, (struct lesson){2 + _i, 3}, "1,0\n2,0\n3,0\n",
         "--init const:0 --batch 3 --lr 0.1 --schedule halve:15 --steps 31 --metrics m.jsonl");
-    ck_assert_uint_ge(read_values(&folder, "m.rank-2.jsonl", "lr", lr, 40), 31);
+    ck_assert_uint_ge(lesson_values(&folder, "m.rank-2.jsonl", "lr", lr, 40), 31);
     for (size_t i = 0; i < 31; i++)
         ck_assert(lr[i] == 0.1 / (double)(1 << (i / 15)));
     folder_close(&folder);
@@ -212,7 +189,7 @@ START_TEST(a_hundred_samples_on_three_ranks_are_all_used_and_nobody_hangs)
     for (int rank = 0; rank < 3; rank++) {
         char name[32];
         snprintf(name, sizeof name, "m.rank-%d.jsonl", rank);
-        ck_assert_uint_ge(read_values(&folder, name, "samples", samples, 8), 4);
+        ck_assert_uint_ge(lesson_values(&folder, name, "samples", samples, 8), 4);
         ck_assert(samples[0] + samples[1] + samples[2] + samples[3] == 100);
     }
     program_close(&program);
@@ -233,7 +210,7 @@ START_TEST(each_bucket_is_sent_once_an_update_however_many_micro_batches)
                  accumulate);
         lesson_ok(&folder, (struct lesson){2 + _i, 2}, arguments);
         ck_assert_uint_ge(
-            read_values(&folder, "m.rank-1.jsonl", "bytes_sent", &bytes[accumulate - 1], 1), 1);
+            lesson_values(&folder, "m.rank-1.jsonl", "bytes_sent", &bytes[accumulate - 1], 1), 1);
         folder_close(&folder);
     }
     ck_assert(bytes[0] > 0 && bytes[1] == bytes[0] && bytes[2] == bytes[0]);
@@ -272,7 +249,7 @@ START_TEST(a_loss_that_is_not_finite_stops_every_rank_in_the_same_step)
         char name[32];
         double loss[8];
         snprintf(name, sizeof name, "m.rank-%d.jsonl", rank);
-        ck_assert_uint_eq(read_values(&folder, name, "loss", loss, 8), 2);
+        ck_assert_uint_eq(lesson_values(&folder, name, "loss", loss, 8), 2);
         ck_assert(isfinite(loss[0]) && isfinite(loss[1]));
     }
     program_close(&program);
