@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,8 +29,9 @@ struct bench {
     struct model_listener ddp_hears;
     size_t swallowed;    // this tensor is never announced
     size_t held;         // before this one is announced, a bucket must be under way
-    bool delayed;        // every announcement comes up to 5 ms late
-    struct rng delays;   // and by how much
+    bool delayed;        // every announcement comes late,
+    uint32_t latest_us;  // by less than this,
+    struct rng delays;   // drawn from here
     uint32_t drawn;      // delays so far
     size_t begun_before; // buckets under way when `held` was announced
 };
@@ -46,7 +48,7 @@ static void on_ready(void *context, size_t tensor)
 {
     struct bench *bench = context;
     if (bench->delayed)
-        usleep((useconds_t)(rng_bits(&bench->delays, bench->drawn++) % 5000));
+        usleep((useconds_t)(rng_bits(&bench->delays, bench->drawn++) % bench->latest_us));
     if (tensor == bench->held)
         wait_for_a_bucket(bench);
     if (tensor != bench->swallowed)
@@ -141,14 +143,22 @@ END_TEST
 
 /* --- delays ---------------------------------------------------------------------------------- */
 
+/* LONG=1 in the environment: up to 50 ms, in 200 steps. */
+static bool is_long(void)
+{
+    const char *set = getenv("LONG");
+    return set && strcmp(set, "1") == 0;
+}
+
 /* The same steps on every rank, each rank's tensors late at random: parameters in `param`. */
 static int train(struct bench *bench, bool overlap, float *param)
 {
     struct run *run = bench->run;
     int error = 0;
     bench->ddp.overlap = bench->delayed = overlap;
+    bench->latest_us = is_long() ? 50000 : 5000;
     model_init_he(&run->model, run->param, 1);
-    for (size_t i = 0; i < 60 && !error; i++) {
+    for (size_t i = 0; i < (is_long() ? 200 : 60) && !error; i++) {
         struct step step = sampler_step(&run->sampler, i);
         error = overlapped_gradient(bench, &step);
         for (size_t j = 0; j < run->model.count; j++)

@@ -12,8 +12,9 @@
 enum { COUNT_MOST = 2048, TENSORS = 6, NEVER = MODEL_TENSORS_MOST };
 
 /* fc1.weight is tensor 0, fc3.bias 5; a bucket holds a layer or less. */
-static const char arguments[] = "--hidden 5,7 --batch 12 --steps 60 --first-bucket-kb 0.05 "
-                                "--bucket-kb 0.3";
+static const char arguments[] =
+    "--hidden 5,7 --batch 12 --accumulate 2 --steps 60 --first-bucket-kb 0.05 "
+    "--bucket-kb 0.3";
 
 /* A lesson 3 whose backward finishes tensors in an order of the test's: all are held back until the
  * last has come, then announced. */
