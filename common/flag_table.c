@@ -22,6 +22,10 @@ const struct flag flags[] = {
      "layers without a bias", NULL},
     {"init", "he | const:V | FILE.safetensors", "he", FLAG_INIT, AT(init), 0, 0, ALL, FLAG_SHARED,
      "the first parameters", NULL},
+    {"tie", "fcA=fcB[,...]", NULL, FLAG_TEXT, AT(tie), 0, 0, ALL, FLAG_SHARED,
+     "layer fcA uses the weight of fcB, of the same shape, and has none of its own", NULL},
+    {"freeze", "NAME[,...]", NULL, FLAG_TEXT, AT(freeze), 0, 0, ALL, FLAG_SHARED,
+     "tensors that are not trained, as in fc1.weight; fc1 stands for all of its own", NULL},
     {"dropout", "P", "0", FLAG_REAL, AT(dropout), 0, 0.99, ALL, FLAG_SHARED,
      "leave each hidden unit out of training with this probability", NULL},
 

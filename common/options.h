@@ -36,9 +36,11 @@ struct options {
     size_t hidden[OPTIONS_HIDDEN_MOST]; // widths
     size_t hidden_count;                // 0: a linear model
     bool bias;
-    const char *init; // "he", "const:V", or FILE.safetensors
-    float init_value; // V, when init begins with const:
-    double dropout;   // the probability that a hidden unit is left out of training
+    const char *init;   // "he", "const:V", or FILE.safetensors
+    float init_value;   // V, when init begins with const:
+    const char *tie;    // "fc3=fc2,...": layers that use another's weight; or NULL
+    const char *freeze; // tensors that stay as they are; or NULL
+    double dropout;     // the probability that a hidden unit is left out of training
 
     size_t epochs;         // passes over the data; not used when steps is given
     size_t steps;          // updates; 0: not given

@@ -119,7 +119,8 @@ void against_slope_compare(struct against_slope *against, struct trainer *traine
     against->kinks = 0;
     bound_step(&against->bound, trainer, step);
     for (size_t i = 0; i < model->tensor_count; i++)
-        check_tensor(against, &slope, model->tensors[i].slice, elements_for(model, step));
+        if (!model->tensors[i].frozen)
+            check_tensor(against, &slope, model->tensors[i].slice, elements_for(model, step));
 }
 
 /* The elements compared are no whole: chunks are not looked for in them. */

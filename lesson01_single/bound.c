@@ -165,13 +165,13 @@ static void parameter_errors(struct bound *bound, size_t layer)
     for (size_t i = 0; i < out; i++) {
         double dy = bound->d[layer + 1][i], e_dy = bound->e_d[layer + 1][i];
         size_t row = weight->slice.begin + i * in;
-        for (size_t j = 0; j < in; j++) {
+        for (size_t j = 0; j < in && !weight->frozen; j++) {
             double most = fabs(a[j]) + e_a[j];
             bound->gradient[row + j] += dy * a[j];
             bound->size[row + j] += (fabs(dy) + e_dy) * most;
             bound->bound[row + j] += e_dy * most + fabs(dy) * e_a[j];
         }
-        if (!bias)
+        if (!bias || bias->frozen)
             continue;
         bound->gradient[bias->slice.begin + i] += dy;
         bound->size[bias->slice.begin + i] += fabs(dy) + e_dy;
@@ -215,6 +215,15 @@ static void add_sample(struct bound *bound, const struct dataset *dataset, size_
         backward_errors(bound, layer);
 }
 
+/* The number of layers that one tensor has. */
+static size_t uses_most(const struct model *model)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < model->tensor_count; i++)
+        most = model->tensors[i].uses > most ? model->tensors[i].uses : most;
+    return most;
+}
+
 void bound_step(struct bound *bound, struct trainer *trainer, const struct step *step)
 {
     const struct model *model = trainer->model;
@@ -230,7 +239,8 @@ void bound_step(struct bound *bound, struct trainer *trainer, const struct step 
     for (size_t i = 0; i < step->samples.count; i++)
         add_sample(bound, trainer->dataset, order[step->samples.begin + i], weight);
     /* Each product is rounded once and takes part in at most this many additions. */
-    double gamma = gamma_of(1 + step->samples.count + batches + trainer->world);
+    size_t additions = (step->samples.count + batches) * uses_most(model) + trainer->world;
+    double gamma = gamma_of(1 + additions);
     for (size_t i = 0; i < model->count; i++)
         bound->bound[i] += gamma * bound->size[i] + SMALLEST * (double)step->samples.count;
 }

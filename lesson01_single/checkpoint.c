@@ -49,12 +49,15 @@ static void path_of(char path[PATH_BYTES], const char *directory)
 
 /* --- saving ---------------------------------------------------------------------------------- */
 
-static int declare_kind(struct tensorfile_writer *writer, const char *kind,
+/* A frozen tensor has no state. */
+static int declare_kind(struct tensorfile_writer *writer, const char *kind, bool frozen,
                         const struct model *model, struct fail *fail)
 {
     int error = 0;
     for (size_t i = 0; i < model->tensor_count && !error; i++) {
         const struct tensor *tensor = &model->tensors[i];
+        if (tensor->frozen && !frozen)
+            continue;
         char name[TENSORFILE_NAME_BYTES];
         snprintf(name, sizeof name, "%s.%s", kind, tensor->name);
         error = tensorfile_declare(writer, name, tensor->shape, tensor->dimensions, fail);
@@ -85,9 +88,10 @@ static int begin_file(struct tensorfile_writer *writer, const struct checkpoint 
     path_of(path, checkpoint->options->save);
     int error = describe(writer, checkpoint, fail);
     if (!error)
-        error = declare_kind(writer, "param", optimizer->model, fail);
+        error = declare_kind(writer, "param", true, optimizer->model, fail);
     for (size_t i = 0; i < optimizer->states && !error; i++)
-        error = declare_kind(writer, optimizer_state_name(optimizer, i), optimizer->model, fail);
+        error =
+            declare_kind(writer, optimizer_state_name(optimizer, i), false, optimizer->model, fail);
     return error ? error : tensorfile_begin(writer, path, fail);
 }
 
@@ -101,6 +105,25 @@ static int write_slab(struct tensorfile_writer *writer, const float *slab,
     return error;
 }
 
+/* State i of each tensor: where this rank owns it, or, gathered, in a slab. */
+static int write_state(struct tensorfile_writer *writer, const struct optimizer *optimizer,
+                       size_t i, const float *slab, struct fail *fail)
+{
+    const struct model *model = optimizer->model;
+    int error = 0;
+    for (size_t j = 0; j < model->tensor_count && !error; j++) {
+        const struct tensor *tensor = &model->tensors[j];
+        size_t at = tensor->slice.begin;
+        if (tensor->frozen)
+            continue;
+        if (!slab)
+            optimizer_part(optimizer, tensor, &at);
+        error = tensorfile_write(writer, (slab ? slab : optimizer->state[i]) + at,
+                                 tensor->slice.count, fail);
+    }
+    return error;
+}
+
 /* The ranks that do not write take part too: gathering a state is everybody's work. */
 static int write_states(struct tensorfile_writer *writer, const struct checkpoint *checkpoint,
                         struct fail *fail)
@@ -108,11 +131,11 @@ static int write_states(struct tensorfile_writer *writer, const struct checkpoin
     const struct optimizer *optimizer = checkpoint->optimizer;
     int error = 0;
     for (size_t i = 0; i < optimizer->states && !error; i++) {
-        const float *whole = optimizer->state[i];
+        const float *slab = NULL;
         if (checkpoint->gather)
-            error = checkpoint->gather(checkpoint->context, i, &whole, fail);
+            error = checkpoint->gather(checkpoint->context, i, &slab, fail);
         if (!error && writer)
-            error = write_slab(writer, whole, optimizer->model, fail);
+            error = write_state(writer, optimizer, i, slab, fail);
     }
     return error;
 }
@@ -163,7 +186,8 @@ static int read_part(const struct tensorfile_reader *reader, const struct tensor
                      struct fail *fail)
 {
     if (!entry)
-        return fail_set(fail, -EINVAL, "the file has nothing for %s (another model?)",
+        return fail_set(fail, -EINVAL,
+                        "the file has nothing for %s (another model, or frozen in it?)",
                         tensor->name);
     if (!same_shape(entry, tensor))
         return fail_set(fail, -EINVAL,
@@ -186,7 +210,7 @@ static int read_tensors(const struct tensorfile_reader *reader, const struct che
         struct slice part = optimizer_part(optimizer, tensor, &state);
         error = read_part(reader, find(reader, "param", tensor), tensor, tensor->slice,
                           checkpoint->param + tensor->slice.begin, fail);
-        for (size_t j = 0; j < optimizer->states && !error; j++)
+        for (size_t j = 0; j < optimizer->states && !tensor->frozen && !error; j++)
             error = read_part(reader, find(reader, optimizer_state_name(optimizer, j), tensor),
                               tensor, part, optimizer->state[j] + state, fail);
     }
@@ -232,8 +256,8 @@ static int check_tensors(const struct tensorfile_reader *reader, const struct mo
         const struct tensorfile_entry *entry = tensorfile_at(reader, i);
         if (!belongs(entry, model))
             return fail_set(fail, -EINVAL,
-                            "the file holds %s, which this model does not have: give the --hidden "
-                            "and --no-bias it was made with",
+                            "the file holds %s, which this model does not have: give the "
+                            "--hidden, --no-bias and --tie it was made with",
                             entry->name);
     }
     return 0;

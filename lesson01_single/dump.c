@@ -55,9 +55,11 @@ static size_t collect(const struct dump *dump, struct piece *pieces)
         const struct tensor *tensor = &model->tensors[i];
         size_t state;
         struct slice own = optimizer_part(optimizer, tensor, &state), whole = tensor->slice;
+        if (tensor->frozen)
+            own = whole; // its gradient is 0 on every rank; a state it has not
         add_piece(&pieces[count++], "grad", tensor, own, dump->grad + own.begin);
         add_piece(&pieces[count++], "param", tensor, whole, dump->param + whole.begin);
-        for (size_t j = 0; j < optimizer->states; j++)
+        for (size_t j = 0; j < optimizer->states && !tensor->frozen; j++)
             add_piece(&pieces[count++], optimizer_state_name(optimizer, j), tensor, own,
                       optimizer->state[j] + state);
     }

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     run.claim = CLAIM;
     if (!stop && run.options.bench)
         bench_training(stdout, &run.fail);
-    else if (!stop && run_start(&run, &run.whole, 1) == 0 &&
+    else if (!stop && run_start(&run, run.trained, run.trained_count) == 0 &&
              against_slope_init(&against, &run) == 0)
         train(&run, &against);
     against_slope_release(&against);

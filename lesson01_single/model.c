@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_tensor(struct model *model, size_t layer, size_t out, size_t in)
+/* Its index. */
+static size_t add_tensor(struct model *model, size_t layer, size_t out, size_t in)
 {
     struct tensor *tensor = &model->tensors[model->tensor_count++];
     bool weight = in > 0;
@@ -18,21 +19,45 @@ static void add_tensor(struct model *model, size_t layer, size_t out, size_t in)
     tensor->shape[1] = in;
     tensor->slice = (struct slice){.begin = model->count, .count = weight ? out * in : out};
     tensor->decays = weight;
+    tensor->uses = 1;
+    tensor->last_use = layer;
     model->count += tensor->slice.count;
+    return model->tensor_count - 1;
 }
 
-void model_plan(struct model *model, const size_t *widths, size_t layers, bool bias)
+/* The layer uses another's weight. */
+static void tie_weight(struct model *model, size_t layer, size_t from)
+{
+    struct tensor *weight = &model->tensors[model->weight_of[from]];
+    model->weight_of[layer] = model->weight_of[from];
+    weight->uses++;
+    if (layer < weight->last_use)
+        weight->last_use = layer;
+}
+
+void model_plan_tied(struct model *model, const size_t *widths, size_t layers, bool bias,
+                     const size_t *weight_from)
 {
     *model = (struct model){.layers = layers, .bias = bias};
     for (size_t layer = 0; layer <= layers; layer++)
         model->widths[layer] = widths[layer];
     for (size_t layer = 0; layer < layers; layer++) {
-        model->weight_of[layer] = model->tensor_count;
-        add_tensor(model, layer, widths[layer + 1], widths[layer]);
-        model->bias_of[layer] = model->tensor_count;
+        if (weight_from[layer] == layer)
+            model->weight_of[layer] = add_tensor(model, layer, widths[layer + 1], widths[layer]);
         if (bias)
-            add_tensor(model, layer, widths[layer + 1], 0);
+            model->bias_of[layer] = add_tensor(model, layer, widths[layer + 1], 0);
     }
+    for (size_t layer = 0; layer < layers; layer++)
+        if (weight_from[layer] != layer)
+            tie_weight(model, layer, weight_from[layer]);
+}
+
+void model_plan(struct model *model, const size_t *widths, size_t layers, bool bias)
+{
+    size_t own[MODEL_LAYERS_MOST];
+    for (size_t layer = 0; layer < layers; layer++)
+        own[layer] = layer;
+    model_plan_tied(model, widths, layers, bias, own);
 }
 
 const struct tensor *model_weight(const struct model *model, size_t layer)
@@ -120,9 +145,10 @@ void model_forward(const struct model *model, const float *param, struct activat
     }
 }
 
-static void announce(const struct walk *walk, size_t tensor)
+/* Backward has dealt with this layer's use of the tensor. */
+static void announce(const struct walk *walk, size_t layer, size_t tensor)
 {
-    if (!walk->listener->on_ready)
+    if (walk->model->tensors[tensor].last_use != layer || !walk->listener->on_ready)
         return;
     profile_lap(walk->pass->profile, PROFILE_ELEMENTWISE);
     walk->listener->on_ready(walk->listener->context, tensor);
@@ -134,18 +160,20 @@ static void parameters_backward(const struct walk *walk, size_t layer, const flo
 {
     const struct model *model = walk->model;
     const struct tensor *weight = model_weight(model, layer), *bias = model_bias(model, layer);
-    if (bias) {
+    if (bias && !bias->frozen) {
         dense_backward_bias(walk->grad + bias->slice.begin, dy, shape_of(walk, layer));
-        announce(walk, model->bias_of[layer]);
+        announce(walk, layer, model->bias_of[layer]);
     }
+    if (weight->frozen)
+        return;
     dense_backward_weight(walk->grad + weight->slice.begin, dy, walk->activations->a[layer],
                           shape_of(walk, layer));
-    announce(walk, model->weight_of[layer]);
+    announce(walk, layer, model->weight_of[layer]);
 }
 
 /* Takes back what layer_forward did, last step first. dy (rows, out) is the gradient with respect to
- * a[layer + 1]; returns that with respect to a[layer], or NULL: nobody asks how the data should
- * change. */
+ * a[layer + 1]; returns that with respect to a[layer], or NULL where nothing below learns: nobody asks
+ * how the data should change. */
 static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
 {
     const struct model *model = walk->model;
@@ -158,7 +186,7 @@ static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
         dropout_backward(&walk->pass->dropout, dy, shape.rows * shape.out);
     }
     parameters_backward(walk, layer, dy);
-    if (layer == 0)
+    if (layer == model->lowest)
         return NULL;
     float *dx = dy == activations->d[0] ? activations->d[1] : activations->d[0];
     dense_backward_input(dx, dy, walk->param + model_weight(model, layer)->slice.begin, shape);
@@ -170,7 +198,7 @@ void model_backward(const struct model *model, const float *param, struct activa
 {
     struct walk walk = {model, param, activations, pass, grad, listener};
     float *d = activations->a[model->layers]; // the gradient with respect to a[layer + 1]
-    for (size_t layer = model->layers; layer-- > 0;) {
+    for (size_t layer = model->layers; layer-- > model->lowest;) {
         double began = trace_begin(pass->trace);
         d = layer_backward(&walk, layer, d);
         trace_end(pass->trace, TRACE_BACKWARD, layer + 1, began);

@@ -10,8 +10,8 @@
  *
  * Forward goes up layer by layer: a dense product; but for the last layer then the ReLU, and in
  * training dropout. Backward takes each layer's steps back in reverse, from the last layer to the
- * first, and announces every tensor whose gradient is final. The gradient with respect to the input
- * is never computed.
+ * first, and announces every tensor whose gradient is final. Below the lowest layer that learns it
+ * does not go: the gradient with respect to the data is never computed.
  */
 #ifndef LESSON01_MODEL_H
 #define LESSON01_MODEL_H
@@ -33,6 +33,9 @@ struct tensor {
     size_t shape[2];    // (out, in) or (out)
     struct slice slice; // where it lies in the slab
     bool decays;        // weight decay applies: weights, not biases
+    bool frozen;        // gets no gradient and no update (freeze.h)
+    size_t uses;        // layers that use it: 1, unless tied (tie.h)
+    size_t last_use;    // the lowest of them: backward comes there last
 };
 
 struct model {
@@ -44,10 +47,16 @@ struct model {
     size_t count;                        // parameters
     size_t weight_of[MODEL_LAYERS_MOST]; // each layer's tensors, by index
     size_t bias_of[MODEL_LAYERS_MOST];   // where there are biases
+    size_t lowest;                       // layer with a tensor that is not frozen
 };
 
 /* Lays the slab out. layers is 1 to MODEL_LAYERS_MOST; widths (layers + 1), each at least 1. */
 void model_plan(struct model *model, const size_t *widths, size_t layers, bool bias);
+
+/* The same where weight_from (layers) says whose weight each layer uses, as tie_read does. A layer
+ * that uses another's has none of its own. */
+void model_plan_tied(struct model *model, const size_t *widths, size_t layers, bool bias,
+                     const size_t *weight_from);
 
 /* A layer's tensors: its weight (out, in); its bias (out), or NULL. */
 const struct tensor *model_weight(const struct model *model, size_t layer);
@@ -82,8 +91,8 @@ struct model_listener {
 };
 
 /* After model_forward of the same pass; a[layers] holds dloss/doutput by now. Adds the gradient of
- * the loss to grad (count). Tensors are announced in reverse order of registration, bias before
- * weight. */
+ * the loss to grad (count). Tensors are announced from the last layer to the first, bias before
+ * weight; one that several layers use after its last use; a frozen one not at all. */
 void model_backward(const struct model *model, const float *param, struct activations *activations,
                     const struct pass *pass, float *grad, const struct model_listener *listener);
 

@@ -119,7 +119,7 @@ static void update_slice(const struct optimizer *optimizer, float *param, const 
         };
         for (size_t j = 0; j < optimizer->states && part.count > 0; j++)
             run.state[j] = optimizer->state[j] + offset;
-        if (part.count > 0)
+        if (part.count > 0 && !tensor->frozen)
             update(optimizer, &run, rate);
     }
 }

@@ -41,7 +41,9 @@ struct run {
     struct dataset train, test;
     struct sampler sampler;
     struct model model;
-    struct slice whole; // the whole slab
+    struct slice whole;                       // the whole slab
+    struct slice trained[MODEL_TENSORS_MOST]; // what of it is trained: all, unless frozen
+    size_t trained_count;
     float *param, *grad;
     struct trainer trainer;
     struct optimizer optimizer;

@@ -4,7 +4,9 @@
 #include "common/standard_files.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/dump.h"
+#include "lesson01_single/freeze.h"
 #include "lesson01_single/run.h"
+#include "lesson01_single/tie.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,16 +31,22 @@ static void default_hidden(struct options *options, const struct dataset *train)
     }
 }
 
-static void plan_model(struct run *run)
+static int plan_model(struct run *run)
 {
     const struct options *options = &run->options;
-    size_t widths[MODEL_LAYERS_MOST + 1], layers = 0;
+    size_t widths[MODEL_LAYERS_MOST + 1], weight_from[MODEL_LAYERS_MOST], layers = 0;
     widths[layers++] = run->train.width;
     for (size_t i = 0; i < options->hidden_count; i++)
         widths[layers++] = options->hidden[i];
     widths[layers] = run->train.outputs;
-    model_plan(&run->model, widths, layers, options->bias);
+    int error = tie_read(options->tie, widths, layers, weight_from, &run->fail);
+    if (error)
+        return error;
+    model_plan_tied(&run->model, widths, layers, options->bias, weight_from);
     run->whole = (struct slice){.begin = 0, .count = run->model.count};
+    error = freeze(&run->model, options->freeze, &run->fail);
+    run->trained_count = freeze_trained(&run->model, run->trained);
+    return error;
 }
 
 static int init_parameters(struct run *run)
@@ -128,9 +136,10 @@ static int build(struct run *run)
     if (error)
         return error;
     default_hidden(options, &run->train);
-    plan_model(run);
     run->exit_code = EXIT_USAGE; // what fails here was asked for by a flag
-    error = sampler_init(&run->sampler, run->train.count, options, &run->fail);
+    error = plan_model(run);
+    if (!error)
+        error = sampler_init(&run->sampler, run->train.count, options, &run->fail);
     if (!error)
         error = count_updates(run);
     if (error)

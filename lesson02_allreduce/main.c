@@ -52,8 +52,8 @@ int main(int argc, char **argv)
     if (!stop && run.options.bench)
         stop = asked_bench(&run, comm);
     else if (!stop)
-        stop = run_start(&run, &run.whole, 1) || against_single_init(&against, &run) ||
-               train(&run, comm, &against);
+        stop = run_start(&run, run.trained, run.trained_count) ||
+               against_single_init(&against, &run) || train(&run, comm, &against);
     if (stop)
         meet_report(&run, comm);
     against_single_release(&against);

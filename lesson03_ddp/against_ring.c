@@ -22,7 +22,8 @@ static bool same_order(const struct ddp *ddp, size_t count)
     bool same = algorithm_ignores_cuts(whole);
     for (size_t i = 0; i < ddp->plan.count; i++)
         same = same && algorithm_for(ddp, ddp->plan.buckets[i].slice.count) == whole;
-    return same || ddp->plan.count == 1 || comm_world(ddp->comm) <= 2;
+    bool one_piece = ddp->plan.count == 1 && ddp->plan.buckets[0].slice.count == count;
+    return same || one_piece || comm_world(ddp->comm) <= 2;
 }
 
 int against_ring_init(struct against_ring *against, struct run *run, const struct ddp *ddp)

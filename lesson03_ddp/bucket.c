@@ -5,7 +5,8 @@ struct bucket_order bucket_order_reverse(const struct model *model)
 {
     struct bucket_order order = {0};
     for (size_t i = model->tensor_count; i-- > 0;)
-        order.tensors[order.count++] = i;
+        if (!model->tensors[i].frozen)
+            order.tensors[order.count++] = i;
     return order;
 }
 

@@ -47,7 +47,7 @@ struct bucket_plan {
     size_t of_tensor[MODEL_TENSORS_MOST];      // the bucket of each tensor, or BUCKET_NONE
 };
 
-/* All tensors, the last registered first: an MLP's backward finishes them so. */
+/* All tensors that get gradients, the last registered first: an MLP's backward finishes them so. */
 struct bucket_order bucket_order_reverse(const struct model *model);
 
 /* No bucket but a single tensor's exceeds its cap. Caps may be 0: a bucket for each tensor. */

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
         asked_plan(&run);
         return run_close(&run);
     }
-    stop = stop || meet(&comm, &run) || run_start(&run, &run.whole, 1) ||
+    stop = stop || meet(&comm, &run) || run_start(&run, run.trained, run.trained_count) ||
            replicas_begin(&run, comm) || ddp_init(&ddp, &run, comm) ||
            against_ring_init(&against, &run, &ddp);
     if (!stop)

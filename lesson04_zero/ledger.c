@@ -3,6 +3,15 @@
 
 #include <errno.h>
 
+/* Parameters that are not frozen: a state is kept of no others. */
+static size_t trained_of(const struct run *run)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->trained_count; i++)
+        count += run->trained[i].count;
+    return count;
+}
+
 static int check(struct run *run, const double *owned, const double *bytes)
 {
     double states = (double)run->optimizer.states, total = 0;
@@ -15,10 +24,10 @@ static int check(struct run *run, const double *owned, const double *bytes)
                             "parameters need %.0f",
                             rank, bytes[2 * rank], owned[2 * rank], formula);
     }
-    if (total != (double)run->model.count)
+    if (total != (double)trained_of(run))
         return fail_set(&run->fail, -EINVAL,
                         "the ranks own %.0f parameters together; the model has %zu", total,
-                        run->model.count);
+                        trained_of(run));
     return 0;
 }
 
@@ -39,6 +48,6 @@ int ledger_show(struct run *run)
         printf("optimizer state of rank %d: %.0f bytes counted = %zu x 4 x %.0f owned parameters; "
                "lesson 3: %zu\n",
                rank, all[2 * rank + 1], run->optimizer.states, all[2 * rank],
-               sizeof(float) * run->optimizer.states * run->model.count);
+               sizeof(float) * run->optimizer.states * trained_of(run));
     return 0;
 }

@@ -29,6 +29,8 @@ Suite *verify_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
 Suite *dropout_suite(void);
+Suite *tie_suite(void);
+Suite *freeze_suite(void);
 Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *optimizer_suite(void);
@@ -112,6 +114,8 @@ static const struct suite_entry suites[] = {
     {"layer", layer_suite},
     {"loss", loss_suite},
     {"dropout", dropout_suite},
+    {"tie", tie_suite},
+    {"freeze", freeze_suite},
     {"model", model_suite},
     {"norm", norm_suite},
     {"optimizer", optimizer_suite},
