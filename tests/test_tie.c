@@ -182,7 +182,7 @@ static int used_twice_body(struct ranks_self *self)
     inside.run.model = one.model;
     ddp.grad = &grad;
     ddp.reduce = ddp_allreduce;
-    wrong = wrong || ddp_init_over(&ddp, &inside.run, self->comm);
+    wrong = wrong || ddp_init_over(&ddp, &inside.run, self->comm, &inside.run.memory);
     if (!wrong) {
         struct model_listener listener = ddp_listener(&ddp);
         ddp_begin(&ddp);
