@@ -105,6 +105,9 @@ bench: $(BUILD)/lesson01_single $(BUILD)/lesson02_allreduce $(BUILD)/launch ## m
 lab-deadlock: $(BUILD)/deadlock ## from which size on do two blocking sends wait for ever?
 	$<
 
+lab-rate: all ## what a larger batch does to the loss, and --lr-scale
+	@sh lesson03_ddp/lab_rate.sh $(BUILD)
+
 bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
 	@sh tests/peers/bench_train.sh $(BUILD)
@@ -221,5 +224,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock diffs data check check-mpi test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always
