@@ -105,8 +105,8 @@ const struct flag flags[] = {
      "write a checkpoint at the end", NULL},
     {"save-every", "U", NULL, FLAG_WHOLE, AT(save_every), 1, 1e12, ALL, FLAG_SHARED,
      "and after every U updates", NULL},
-    {"resume", "DIR", NULL, FLAG_PATH, AT(resume), 0, 0, ALL, FLAG_SHARED,
-     "continue a checkpoint, bit for bit", NULL},
+    {"resume", "DIR | auto", NULL, FLAG_PATH, AT(resume), 0, 0, ALL, FLAG_SHARED,
+     "continue a checkpoint, bit for bit; auto: that of --save, if there is one by now", NULL},
     {"metrics", "FILE", NULL, FLAG_PATH, AT(metrics), 0, 0, ALL, FLAG_OWN,
      "write JSON lines; with more ranks, FILE gets .rank-R before its extension", NULL},
 
@@ -127,7 +127,6 @@ const struct flag flags[] = {
 
     {"trace", NULL, NULL, FLAG_ABSENT, 0, 0, 0, ALL, FLAG_OWN, "", NULL},
     {"offload", NULL, NULL, FLAG_ABSENT, 0, 0, 0, L4, FLAG_OWN, "", NULL},
-    {"max-restarts", NULL, NULL, FLAG_ABSENT, 0, 0, 0, RANKS, FLAG_OWN, "", NULL},
     {NULL, NULL, NULL, FLAG_TITLE, 0, 0, 0, 0, FLAG_OWN, NULL, NULL},
 };
 /* clang-format on */

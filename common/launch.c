@@ -24,7 +24,9 @@ static int launch(char **argv, struct fail *fail)
         printf("launch 0.1.0\n");
         return 0;
     }
-    launch_job_run(&options, &code, fail);
+    bool again = true;
+    for (int restart = 0; again; restart++)
+        launch_job_run(&options, restart, &code, &again, fail);
     return code;
 }
 

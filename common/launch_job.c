@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { SIGNALS = 4, CANNOT_START = 127, REASON_BYTES = 128 };
+enum { SIGNALS = 4, REASON_BYTES = 128 };
+enum { WRONG_COMMAND_LINE = 2, NOT_EQUAL = 3, CANNOT_START = 127 }; // codes
 
 static const uint64_t failing_ms = 250; // how long the neighbours of a dead rank are waited for
 static const uint64_t drain_ms = 500;   // how long a pipe somebody else holds open is listened to
@@ -30,6 +31,7 @@ struct job {
     uv_signal_t signals[SIGNALS];
     uv_timer_t timer;
     enum state state;
+    bool aborted;            // something that is no rank's fault was to end it
     size_t running, over;    // ranks
     struct launch_end *ends; // (local_world), as are pids
     pid_t *pids;
@@ -58,6 +60,7 @@ static void job_stop(struct job *job)
 /* Something that is no rank's fault ends the job. */
 static void job_abort(struct job *job, int code, const char *reason)
 {
+    job->aborted = true;
     if (job->state >= STOPPING)
         return;
     if (job->state == RUNNING) {
@@ -208,7 +211,7 @@ static int job_prepare(struct job *job, struct fail *fail)
         return fail_set(fail, error, "cannot prepare the job: %s", strerror(-error));
     error = launch_output_init(&job->output, &job->loop, ranks, fail);
     if (error == 0 && job->options->log_dir)
-        error = launch_output_log(&job->output, job->options->log_dir, job->plan.first_rank, fail);
+        error = launch_output_log(&job->output, &job->plan, job->options->log_dir, fail);
     return error;
 }
 
@@ -222,8 +225,15 @@ static void job_warn(struct job *job)
                           "machine\n");
 }
 
+/* Another try would end as this one did, if the program said so, or somebody ended the job. */
+static bool may_restart(const struct job *job, int code)
+{
+    bool final = code == WRONG_COMMAND_LINE || code == NOT_EQUAL || code == CANNOT_START;
+    return code != 0 && !final && !job->aborted && job->plan.restart < job->options->max_restarts;
+}
+
 /* The last lines. */
-static int job_tell(struct job *job)
+static int job_tell(struct job *job, bool *again)
 {
     char text[LAUNCH_CAUSE_TEXT_BYTES] = "";
     size_t ranks = job->output.ranks, cause = launch_cause_find(job->ends, ranks);
@@ -233,6 +243,12 @@ static int job_tell(struct job *job)
     else if (job->reason[0])
         snprintf(text, sizeof text, "launch: the job was stopped: %s\n", job->reason);
     launch_output_say(&job->output, text);
+    *again = cause < ranks && may_restart(job, code);
+    if (*again) {
+        snprintf(text, sizeof text, "launch: all ranks are started again: restart %d of %d\n",
+                 job->plan.restart + 1, job->options->max_restarts);
+        launch_output_say(&job->output, text);
+    }
     if (cause < ranks && code == 1 && job->options->nodes > 1)
         launch_output_say(&job->output,
                           "launch: first on this machine, that is: if it lost a rank of another "
@@ -262,10 +278,12 @@ static void job_release(struct job *job)
     free(job->pids);
 }
 
-int launch_job_run(const struct launch_options *options, int *code, struct fail *fail)
+int launch_job_run(const struct launch_options *options, int restart, int *code, bool *again,
+                   struct fail *fail)
 {
     struct job job = {.options = options, .plan.listener = -1};
     *code = 1;
+    *again = false;
     int error = launch_keeper_start(&job.keeper, fail);
     if (error < 0)
         return error;
@@ -274,7 +292,7 @@ int launch_job_run(const struct launch_options *options, int *code, struct fail 
         launch_keeper_end(&job.keeper);
         return fail_set(fail, error, "cannot make an event loop: %s", uv_strerror(error));
     }
-    error = launch_plan_make(&job.plan, options, fail);
+    error = launch_plan_make(&job.plan, options, restart, fail);
     if (error == 0)
         error = job_prepare(&job, fail);
     if (error == 0)
@@ -285,7 +303,7 @@ int launch_job_run(const struct launch_options *options, int *code, struct fail 
         launch_plan_release(&job.plan);
         job_warn(&job);
         uv_run(&job.loop, UV_RUN_DEFAULT);
-        *code = job_tell(&job);
+        *code = job_tell(&job, again);
     }
     job_release(&job);
     return error;

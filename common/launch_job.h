@@ -17,8 +17,12 @@
 #include "common/fail.h"
 #include "common/launch_options.h"
 
-/* Runs the job, prints what its ranks print, and in the end why it failed. Sets *code to what the
- * launcher should return. 0, or a negative error when the job could not be started. */
-int launch_job_run(const struct launch_options *options, int *code, struct fail *fail);
+#include <stdbool.h>
+
+/* Runs the job, which was started `restart` times before, prints what its ranks print, and in the
+ * end why it failed. Sets *code to what the launcher should return, and *again when a rank failed and
+ * the job may be started once more. 0, or a negative error when it could not be started. */
+int launch_job_run(const struct launch_options *options, int restart, int *code, bool *again,
+                   struct fail *fail);
 
 #endif

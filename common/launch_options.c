@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MOST = 65535, GRACE_MOST = 3600, SETTING_BYTES = 320 };
+enum { PORT_MOST = 65535, GRACE_MOST = 3600, RESTARTS_MOST = 1000000, SETTING_BYTES = 320 };
 
-enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_BIND, KIND_SWITCH, KIND_LATER };
+enum kind { KIND_NUMBER, KIND_SECONDS, KIND_TEXT, KIND_BIND, KIND_SWITCH };
 
 struct flag {
     const char *name;
@@ -40,7 +40,8 @@ static const struct flag flags[] = {
      "from SIGTERM to SIGKILL when the job is stopped (5)"},
     {"--bind", KIND_BIND, FIELD(bind), 0, 0, "auto|none",
      "cores of its own for each rank, if there are enough (auto)"},
-    {"--max-restarts", KIND_LATER, 0, 0, 0, NULL, NULL},
+    {"--max-restarts", KIND_NUMBER, FIELD(max_restarts), 0, RESTARTS_MOST, "K",
+     "start all ranks again when one has failed, at most K times (0)"},
     {"--help", KIND_SWITCH, FIELD(help), 0, 0, NULL, "show this"},
     {"-h", KIND_SWITCH, FIELD(help), 0, 0, NULL, "the same"},
     {"--version", KIND_SWITCH, FIELD(version), 0, 0, NULL, "show the version"},
@@ -63,9 +64,15 @@ void launch_options_help(FILE *out)
         "--master-addr and --master-port alike, and JOB_TOKEN set alike (32 hexadecimal digits:\n"
         "openssl rand -hex 16). Rank i of node R is rank R * N + i of the job.\n"
         "BIND_ADDRESS, an address or an interface of its machine, says where ranks but 0 listen.\n"
+        "\nA job that failed is started again with --max-restarts, unless a rank's code is 2 (a "
+        "wrong\n"
+        "command line) or 3 (a verification failed), which another try would not change: a "
+        "program\n"
+        "that saves checkpoints goes on from the last one, as lessons do with --resume auto.\n"
+        "With several machines give the same number on each.\n"
         "\nEach rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,\n"
-        "MASTER_PORT and JOB_TOKEN in its environment, and unless one of them is set,\n"
-        "OMP_NUM_THREADS and OPENBLAS_NUM_THREADS: cores / ranks, at least 1.\n\n"
+        "MASTER_PORT, JOB_TOKEN and RESTART_COUNT (0 at first) in its environment, and unless one\n"
+        "of them is set, OMP_NUM_THREADS and OPENBLAS_NUM_THREADS: cores / ranks, at least 1.\n\n"
         "Exit code: 0 when every rank returned 0; else the code of the rank that failed first,\n"
         "128 + signal if it was killed; 127 when the program cannot be started; 2 for a wrong\n"
         "command line; 130, 143, 129 after Ctrl-C, SIGTERM, SIGHUP.\n");
@@ -137,12 +144,8 @@ static int flag_set(const struct flag *flag, const char *value, struct launch_op
     case KIND_SWITCH:
         *(bool *)field = true;
         return 0;
-    case KIND_LATER:
-        break;
     }
-    return fail_set(fail, -EINVAL,
-                    "%s: not supported; a failed job is started again by hand, with --resume",
-                    flag->name);
+    return -EINVAL;
 }
 
 static int check_together(const struct launch_options *options, struct fail *fail)

@@ -20,6 +20,7 @@ struct launch_options {
     int master_port;                                // 0: any free one
     const char *log_dir;                            // NULL: no log files
     double grace_seconds;                           // between SIGTERM and SIGKILL
+    int max_restarts;                               // of the whole job after a rank failed
     bool bind;                                      // each rank to cores of its own, if enough
     bool help, version;                             // asked for: print and leave with 0
     char **program;                                 // the program and its arguments, then NULL

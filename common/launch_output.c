@@ -60,16 +60,16 @@ int launch_output_init(struct launch_output *output, uv_loop_t *loop, size_t ran
     return error < 0 ? fail_set(fail, error, "cannot prepare the output: %s", strerror(-error)) : 0;
 }
 
-int launch_output_log(struct launch_output *output, const char *log_dir, int first_rank,
-                      struct fail *fail)
+int launch_output_log(struct launch_output *output, const struct launch_plan *plan,
+                      const char *log_dir, struct fail *fail)
 {
     char path[PATH_BYTES];
     if (mkdir(log_dir, 0777) < 0 && errno != EEXIST)
         return fail_set(fail, -errno, "--log-dir %s: cannot make this folder: %s", log_dir,
                         strerror(errno));
     for (size_t i = 0; i < output->ranks; i++) {
-        snprintf(path, sizeof path, "%s/rank-%d.log", log_dir, first_rank + (int)i);
-        output->logs[i].file = fopen(path, "we"); // e: not inherited by the ranks
+        snprintf(path, sizeof path, "%s/rank-%d.log", log_dir, plan->first_rank + (int)i);
+        output->logs[i].file = fopen(path, plan->restart > 0 ? "ae" : "we"); // e: not inherited
         if (!output->logs[i].file)
             return fail_set(fail, -errno, "--log-dir %s: cannot write %s: %s", log_dir, path,
                             strerror(errno));

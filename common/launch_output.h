@@ -14,6 +14,7 @@
 #define COMMON_LAUNCH_OUTPUT_H
 
 #include "common/fail.h"
+#include "common/launch_plan.h"
 #include "common/launch_rank.h"
 #include "common/launch_sink.h"
 #include "common/launch_stream.h"
@@ -34,9 +35,10 @@ struct launch_output {
 int launch_output_init(struct launch_output *output, uv_loop_t *loop, size_t ranks,
                        struct fail *fail);
 
-/* Also keeps what each rank prints in log_dir/rank-R.log. 0, or a negative error. */
-int launch_output_log(struct launch_output *output, const char *log_dir, int first_rank,
-                      struct fail *fail);
+/* Also keeps what each rank prints in log_dir/rank-R.log; after a restart, behind what is there. 0,
+ * or a negative error. */
+int launch_output_log(struct launch_output *output, const struct launch_plan *plan,
+                      const char *log_dir, struct fail *fail);
 
 /* Takes over a rank's pipes. */
 int launch_output_attach(struct launch_output *output, size_t local_rank, int rank,

@@ -28,7 +28,7 @@ static int draw_token(struct launch_plan *plan, struct fail *fail)
     return 0;
 }
 
-int launch_plan_make(struct launch_plan *plan, const struct launch_options *options,
+int launch_plan_make(struct launch_plan *plan, const struct launch_options *options, int restart,
                      struct fail *fail)
 {
     *plan = (struct launch_plan){
@@ -39,6 +39,7 @@ int launch_plan_make(struct launch_plan *plan, const struct launch_options *opti
         .master_port = options->master_port,
         .listener = -1,
         .threads = launch_plan_threads(options->ranks),
+        .restart = restart,
         .bind = options->bind,
         .program = options->program,
     };

@@ -19,12 +19,13 @@ struct launch_plan {
     int listener;                  // where rank 0 will meet the others, or -1: not on this machine
     char token[LAUNCH_TOKEN_TEXT]; // "": JOB_TOKEN stays as the user set it
     int threads;                   // BLAS threads per rank, where the user set none
+    int restart;                   // how many times the job was started before
     bool bind;                     // each rank to cores of its own (launch_cores.h)
     char **program;                // with its arguments, NULL at the end
 };
 
 /* Listens at the job's port and draws its token. 0, or a negative error. Texts are the options'. */
-int launch_plan_make(struct launch_plan *plan, const struct launch_options *options,
+int launch_plan_make(struct launch_plan *plan, const struct launch_options *options, int restart,
                      struct fail *fail);
 
 /* Closes the socket: a rank that has it keeps it, alone, so that it ends with that rank. */

@@ -49,6 +49,7 @@ static void set_environment(const struct launch_plan *plan, int local_rank)
     set("LOCAL_WORLD_SIZE", plan->local_world);
     setenv("MASTER_ADDR", plan->master_address, 1);
     set("MASTER_PORT", plan->master_port);
+    set("RESTART_COUNT", plan->restart);
     if (plan->token[0])
         setenv("JOB_TOKEN", plan->token, 1);
     unsetenv("RENDEZVOUS_FD");

@@ -8,9 +8,35 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-int metrics_open(struct metrics *metrics, const char *path, int rank, int world, struct fail *fail)
+/* An update that is made again, a run's end that was not the last, or half a line. */
+static bool is_over(const char *line, size_t step)
 {
+    size_t at;
+    if (!strchr(line, '\n') || strncmp(line, "{\"event\":\"summary\"", 18) == 0)
+        return true;
+    return sscanf(line, "{\"event\":\"step\",\"step\":%zu", &at) == 1 && at >= step;
+}
+
+/* Cuts the file where the run goes on. Pipes and devices keep nothing. */
+static int keep_before(FILE *file, size_t step)
+{
+    struct stat stat;
+    char line[METRICS_LINE_BYTES];
+    long kept = 0;
+    if (fstat(fileno(file), &stat) != 0 || !S_ISREG(stat.st_mode))
+        return 0;
+    while (fgets(line, sizeof line, file) && !is_over(line, step))
+        kept = ftell(file);
+    return fseek(file, 0, SEEK_END) == 0 && ftruncate(fileno(file), kept) == 0 ? 0 : -1;
+}
+
+int metrics_open(struct metrics *metrics, const char *path, const struct environment *environment,
+                 size_t step, struct fail *fail)
+{
+    int rank = environment->rank, world = environment->world;
     metrics->file = NULL;
     if (!path)
         return 0;
@@ -18,14 +44,17 @@ int metrics_open(struct metrics *metrics, const char *path, int rank, int world,
         return fail_set(fail, -ENAMETOOLONG,
                         "--metrics: the path is longer than %d bytes: %.60s...",
                         METRICS_PATH_BYTES - 1, path);
-    metrics->file = fopen(metrics->path, "we");
-    if (!metrics->file) {
-        int error = errno;
-        return fail_set(fail, -error, "--metrics: cannot write '%s': %s", metrics->path,
-                        strerror(error));
-    }
-    setvbuf(metrics->file, metrics->buffer, _IOFBF, sizeof metrics->buffer);
-    return 0;
+    metrics->file = fopen(metrics->path, step > 0 ? "a+e" : "we");
+    if (metrics->file)
+        setvbuf(metrics->file, metrics->buffer, _IOFBF, sizeof metrics->buffer);
+    if (metrics->file && keep_before(metrics->file, step) == 0)
+        return 0;
+    int error = errno;
+    if (metrics->file)
+        fclose(metrics->file);
+    metrics->file = NULL;
+    return fail_set(fail, -error, "--metrics: cannot write '%s': %s", metrics->path,
+                    strerror(error));
 }
 
 double metrics_overlap_efficiency(const struct metrics_times *times)

@@ -23,6 +23,7 @@
 #ifndef COMMON_METRICS_H
 #define COMMON_METRICS_H
 
+#include "common/environment.h"
 #include "common/fail.h"
 #include "common/rank_path.h"
 
@@ -78,9 +79,11 @@ struct metrics_summary {
     size_t comparisons, failed; // of the verification
 };
 
-/* Opens and empties `path`; with a world above 1, path with ".rank-R" before its extension. NULL:
- * off. 0, or a negative error naming the file. */
-int metrics_open(struct metrics *metrics, const char *path, int rank, int world, struct fail *fail);
+/* Opens `path`; with a world above 1, path with ".rank-R" before its extension. NULL: off. Of what is
+ * there the lines of the updates before `step` are kept, where the run goes on; at 0, none. 0, or a
+ * negative error naming the file. */
+int metrics_open(struct metrics *metrics, const char *path, const struct environment *environment,
+                 size_t step, struct fail *fail);
 
 /* 0, or a negative error naming the file: a full disk is told at the line it cost. */
 int metrics_step(struct metrics *metrics, const struct metrics_step *step, struct fail *fail);

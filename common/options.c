@@ -195,6 +195,17 @@ static int check_compress(struct reading *reading)
                     "up: leave out --algorithm, or give direct");
 }
 
+static int check_resume(struct reading *reading)
+{
+    const char *resume = reading->options->resume;
+    if (!resume || strcmp(resume, "auto") != 0 || reading->options->save)
+        return 0;
+    return fail_set(
+        reading->fail, -EINVAL,
+        "--resume auto continues what --save wrote: give --save DIR too (or, for a folder "
+        "of this name, --resume ./auto)");
+}
+
 static int check_link(struct reading *reading)
 {
     struct options *options = reading->options;
@@ -219,6 +230,8 @@ static int check_pairs(struct reading *reading)
         error = check_tuning(reading);
     if (!error)
         error = check_compress(reading);
+    if (!error)
+        error = check_resume(reading);
     return error ? error : check_link(reading);
 }
 

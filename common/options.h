@@ -65,7 +65,7 @@ struct options {
     size_t dump_steps;
     const char *save;
     size_t save_every; // updates; 0: at the end only
-    const char *resume;
+    const char *resume; // a folder, or "auto": that of save, if a checkpoint is there
     enum progress_kind progress;
     bool quiet;
     bool bench;                // measure and print a table instead of training (lessons 1 and 2)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char FORMAT[] = "staircase-checkpoint-1";
 
@@ -282,12 +283,19 @@ static int name_file(const char *path, const struct fail *inner, struct fail *fa
     return fail_set(fail, inner->code, "%s: %s", path, inner->text);
 }
 
-int checkpoint_load(const struct checkpoint *checkpoint, struct fail *fail)
+bool checkpoint_exists(const char *directory)
+{
+    char path[PATH_BYTES];
+    path_of(path, directory);
+    return access(path, F_OK) == 0;
+}
+
+int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, struct fail *fail)
 {
     char path[PATH_BYTES];
     struct fail inner = {0};
     struct tensorfile_reader *reader = NULL;
-    path_of(path, checkpoint->options->resume);
+    path_of(path, directory);
     int error = tensorfile_open(&reader, path, &inner);
     if (!error)
         error = check_settings(reader, checkpoint, &inner);

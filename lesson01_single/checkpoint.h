@@ -31,9 +31,11 @@ struct checkpoint {
 /* 0, or a negative error naming the file and what is wrong. */
 int checkpoint_save(const struct checkpoint *checkpoint, struct fail *fail);
 
-/* Fills param and the owned state, sets optimizer->updates. The file must be of this model,
+bool checkpoint_exists(const char *directory);
+
+/* Fills param and the owned state from the directory's file, sets optimizer->updates. The file must be of this model,
  * optimizer and order of samples; anything else is refused, naming what differs. */
-int checkpoint_load(const struct checkpoint *checkpoint, struct fail *fail);
+int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, struct fail *fail);
 
 /* Parameters alone, from any safetensors file that holds every tensor of the model as `<name>` or
  * `param.<name>`, and none of another model. */

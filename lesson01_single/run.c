@@ -34,6 +34,8 @@ static void introduce(const struct run *run)
     printf(" network of %zu parameter%s, %zu update%s of up to %zu sample%s\n", run->model.count,
            run->model.count == 1 ? "" : "s", run->updates, run->updates == 1 ? "" : "s", most,
            most == 1 ? "" : "s");
+    if (run->optimizer.updates == run->updates)
+        printf("all of them were made before: nothing is left to do\n");
 }
 
 int run_start(struct run *run, const struct slice *owned, size_t owned_count)
@@ -43,20 +45,10 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
         optimizer_init(&run->optimizer, options, &run->model, owned, owned_count, &run->memory);
     if (error)
         return fail_set(&run->fail, error, "no memory for the optimizer's state");
-    struct checkpoint checkpoint = run_checkpoint(run);
-    if (options->resume)
-        error = checkpoint_load(&checkpoint, &run->fail);
-    if (!error && run->optimizer.updates >= run->updates) {
-        run->exit_code = EXIT_USAGE;
-        error = fail_set(&run->fail, -EINVAL,
-                         "--resume %s: %zu update%s made already and this run has %zu: give "
-                         "more --epochs or --steps",
-                         options->resume, run->optimizer.updates,
-                         run->optimizer.updates == 1 ? " was" : "s were", run->updates);
-    }
+    error = run_resume(run);
     if (!error)
-        error = metrics_open(&run->metrics, options->metrics, run->environment.rank,
-                             run->environment.world, &run->fail);
+        error = metrics_open(&run->metrics, options->metrics, &run->environment,
+                             run->optimizer.updates, &run->fail);
     if (error)
         return error;
     run->verified_from = run->optimizer.updates;

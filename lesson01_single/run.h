@@ -87,6 +87,7 @@ struct run {
 /* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */
 int run_open(struct run *run, int lesson, int argc, char **argv);
 int run_start(struct run *run, const struct slice *owned, size_t owned_count);
+int run_resume(struct run *run); // part of run_start: what --resume asks for
 bool run_next(struct run *run, struct step *step);
 int run_loss(struct run *run, const struct step *step);
 double run_norm(struct run *run); // of grad; NaN when neither clipping nor metrics ask for it

@@ -79,6 +79,7 @@ Suite *combinations_suite(void);
 Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
 Suite *launches_suite(void);
+Suite *restarts_suite(void);
 Suite *jobs_suite(void);
 Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
@@ -164,6 +165,7 @@ static const struct suite_entry suites[] = {
     {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
     {"launches", launches_suite},
+    {"restarts", restarts_suite},
     {"jobs", jobs_suite},
     {"namespaces", namespaces_suite},
     {"mutants", mutants_suite},

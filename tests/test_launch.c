@@ -146,7 +146,7 @@ static const struct {
     {"-n 2", {"program is missing", "-n N"}},
     {"true", {"-n is missing", "1024"}},
     {"-n 2 --frobnicate true", {"--frobnicate", "--help"}},
-    {"-n 2 --max-restarts 3 true", {"--max-restarts", "not supported"}},
+    {"-n 2 --max-restarts -1 true", {"--max-restarts -1", "from 0 to"}},
     {"-n 2 --grace soon true", {"--grace soon", "seconds"}},
     {"-n 2 --bind core true", {"--bind core", "auto or none"}},
     {"-n 2 --master-port 65536 true", {"--master-port 65536", "65535"}},

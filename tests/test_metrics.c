@@ -15,11 +15,14 @@
 
 enum { PATH_BYTES = 512 };
 
+static const struct environment alone = {.world = 1};
+
 static struct metrics *opened(const char *path, int rank, int world)
 {
     struct fail fail = {0};
+    struct environment environment = {.rank = rank, .world = world};
     struct metrics *metrics = calloc(1, sizeof *metrics);
-    ck_assert_msg(metrics_open(metrics, path, rank, world, &fail) == 0, "%s", fail.text);
+    ck_assert_msg(metrics_open(metrics, path, &environment, 0, &fail) == 0, "%s", fail.text);
     return metrics;
 }
 
@@ -220,7 +223,7 @@ START_TEST(a_file_that_cannot_be_written_is_named)
     char path[PATH_BYTES];
     folder_open(&folder);
     folder_path(&folder, "none/m.jsonl", path);
-    ck_assert_int_eq(metrics_open(&metrics, path, 0, 1, &fail), -ENOENT);
+    ck_assert_int_eq(metrics_open(&metrics, path, &alone, 0, &fail), -ENOENT);
     ck_assert_msg(strstr(fail.text, path) != NULL, "%s", fail.text);
     ck_assert_int_eq(metrics_close(&metrics, &fail), 0);
     folder_close(&folder);
@@ -234,10 +237,11 @@ START_TEST(a_path_without_end_is_refused)
     memset(path, 'a', sizeof path - 1);
     path[sizeof path - 1] = '\0';
     struct fail fail = {0};
-    ck_assert_int_eq(metrics_open(&metrics, path, 0, 1, &fail), -ENAMETOOLONG);
+    ck_assert_int_eq(metrics_open(&metrics, path, &alone, 0, &fail), -ENAMETOOLONG);
     path[METRICS_PATH_BYTES - 2] = '\0'; // the rank does not fit any more
     fail = (struct fail){0};
-    ck_assert_int_eq(metrics_open(&metrics, path, 0, 4, &fail), -ENAMETOOLONG);
+    ck_assert_int_eq(metrics_open(&metrics, path, &(struct environment){.world = 4}, 0, &fail),
+                     -ENAMETOOLONG);
 }
 END_TEST
 

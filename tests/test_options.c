@@ -188,7 +188,6 @@ static const struct {
     {3, "--bucket-kb 0.001", "--bucket-kb: expected a number from 0.00390625"},
     {1, "--trace t.json", "--trace is not part of this version"},
     {1, "--explain", "--explain exists from lesson 2 on; this is lesson 1"},
-    {2, "--max-restarts 2", "--max-restarts is not part of this version"},
     {4, "--offload d", "--offload is not part of this version"},
     {2, "--algorithm torus",
      "--algorithm: expected ring | root | tree | halving | direct | auto, found 'torus'"},

@@ -1,0 +1,170 @@
+/* Jobs that fail and are started again: which ones, how often, and that lessons go on where they were. */
+#include "tests/folder.h"
+#include "tests/lessons.h"
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COMMAND_BYTES = 4096 };
+
+/* --- the launcher ---------------------------------------------------------------------------- */
+
+static const struct {
+    const char *command;
+    int code, starts; // of rank 0
+} jobs[] = {
+    {"exec $LAUNCH -n 2 --max-restarts 2 sh -c 'echo start >> s-$RANK'", 0, 1},
+    {"exec $LAUNCH -n 2 sh -c 'echo start >> s-$RANK; exit 7'", 7, 1},
+    {"exec $LAUNCH -n 2 --max-restarts 2 sh -c 'echo start >> s-$RANK; [ $RANK = 0 ] || exit 7'", 7,
+     3},
+    {"exec $LAUNCH -n 2 --max-restarts 2 sh -c 'echo start >> s-$RANK; [ $RESTART_COUNT = 1 ] || "
+     "kill -9 $$'",
+     0, 2},
+    {"exec $LAUNCH -n 2 --max-restarts 2 sh -c 'echo start >> s-$RANK; exit 2'", 2, 1},
+    {"exec $LAUNCH -n 2 --max-restarts 2 sh -c 'echo start >> s-$RANK; exit 3'", 3, 1},
+    {"exec $LAUNCH -n 2 --max-restarts 2 sh -c 'echo start >> s-$RANK; [ $RANK = 1 ] || kill -2 "
+     "$PPID; "
+     "exec sleep 1000'",
+     130, 1},
+};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+START_TEST(a_rank_that_failed_starts_the_job_again_and_nothing_else_does)
+{
+    struct folder folder;
+    struct program program;
+    char command[COMMAND_BYTES], count[16];
+    folder_open(&folder);
+    program_run(&program, folder.path, jobs[_i].command);
+    ck_assert_msg(program.code == jobs[_i].code, "%s: %d: %s", jobs[_i].command, program.code,
+                  program.err);
+    ck_assert(program_gone(&program));
+    program_close(&program);
+    snprintf(command, sizeof command, "exec grep -c start s-0");
+    snprintf(count, sizeof count, "%d\n", jobs[_i].starts);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(strcmp(program.out, count) == 0, "%s: %s starts, not %s", jobs[_i].command,
+                  program.out, count);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(a_restart_is_announced_and_logged_behind_what_is_there)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path,
+                "\"$LAUNCH\" -n 2 --max-restarts 3 --log-dir logs sh -c 'echo try $RESTART_COUNT; "
+                "[ $RESTART_COUNT = 2 ]' > out; cat logs/rank-1.log");
+    ck_assert_str_eq(program.out, "try 0\ntry 1\ntry 2\n");
+    ck_assert_ptr_nonnull(strstr(program.err, "restart 1 of 3\n"));
+    ck_assert_ptr_nonnull(strstr(program.err, "restart 2 of 3\n"));
+    ck_assert_ptr_null(strstr(program.err, "restart 3 of 3\n"));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+/* --- lessons --------------------------------------------------------------------------------- */
+
+/* A rank, another each time, is killed once there is a checkpoint newer than its start, so that each
+ * start gets a little further. */
+static const char killed[] =
+    "export OPENBLAS_NUM_THREADS=1; bin=\"${LAUNCH%%/*}\"; \"$LAUNCH\" -n %d --max-restarts 5 sh "
+    "-c '"
+    "lesson=$1; shift; touch began-$RANK; "
+    "if [ $RESTART_COUNT -lt 5 ] && [ $RANK = $((RESTART_COUNT %% %d)) ]; then "
+    "(until [ s/checkpoint.safetensors -nt began-$RANK ]; do sleep 0.003; done; kill -9 $$) & fi; "
+    "exec \"$lesson\" \"$@\"' sh \"$bin/%s\" --no-verify --steps 4000 --hidden 9 %s "
+    "--save s --save-every 3 --resume auto --metrics m.jsonl > out";
+
+START_TEST(a_job_killed_five_times_is_the_job_that_never_was)
+{
+    static const char *const programs[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",
+                                           "lesson04_zero"};
+    static const int worlds[] = {1, 2, 2, 3};
+    static const char *const rules[] = {"--optimizer adam", "", "--clip 1", "--optimizer adamw"};
+    char command[COMMAND_BYTES];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    snprintf(command, sizeof command, "--no-verify --steps 4000 --hidden 9 %s --save u", rules[_i]);
+    lesson_ok(&folder, (struct lesson){_i + 1, worlds[_i]}, command);
+    snprintf(command, sizeof command, killed, worlds[_i], worlds[_i], programs[_i], rules[_i]);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    ck_assert_msg(strstr(program.err, "restart 5 of 5") != NULL, "%s", program.err);
+    program_close(&program);
+    program_run(&program, folder.path, "cmp s/checkpoint.safetensors u/checkpoint.safetensors");
+    ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
+    program_close(&program);
+    program_run(&program, folder.path,
+                "f=m.jsonl; [ -e $f ] || f=m.rank-0.jsonl; grep -o "
+                "'^{\"event\":\"step\",\"step\":[0-9]*' $f "
+                "| grep -o '[0-9]*$' > steps; seq 0 3999 | cmp - steps");
+    ck_assert_msg(program.code == 0, "metrics: %s%s", program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(auto_resumes_what_there_is_and_a_finished_run_is_no_error)
+{
+    struct folder folder;
+    struct program program;
+    struct lesson lesson = {3, 2};
+    folder_open(&folder);
+    lesson_fails(&folder, lesson, "--steps 4 --resume auto", 2, "give --save");
+    lesson_ok(&folder, lesson, "--steps 4 --save s --resume auto");
+    lesson_run(&program, &folder, lesson, "--steps 4 --save s --resume auto");
+    ck_assert_msg(program.code == 0, "%s", program.err);
+    ck_assert_ptr_nonnull(strstr(program.out, "nothing is left to do"));
+    program_close(&program);
+    lesson_ok(&folder, lesson, "--steps 6 --save s --resume auto");
+    lesson_ok(&folder, lesson, "--steps 6 --save t");
+    program_run(&program, folder.path, "cmp s/checkpoint.safetensors t/checkpoint.safetensors");
+    ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+/* As on two machines of which one has lost its disk. */
+START_TEST(ranks_that_find_different_checkpoints_are_told)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_ok(&folder, (struct lesson){2, 2}, "--steps 4 --hidden 9 --save s");
+    program_run(
+        &program, folder.path,
+        "mkdir 0 1; cp -r s 0; exec \"$LAUNCH\" -n 2 sh -c 'cd $RANK; exec \"$0\" --steps 6 "
+        "--hidden 9 --save s --resume auto' \"${LAUNCH%/*}/lesson02_allreduce\"");
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_msg(strstr(program.err, "rank 0 has a checkpoint of 4 updates and rank 1 one of 0") !=
+                      NULL,
+                  "%s", program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+Suite *restarts_suite(void)
+{
+    Suite *suite = suite_create("restarts");
+    TCase *tcase = tcase_create("restarts");
+    tcase_set_timeout(tcase, 300);
+    tcase_add_loop_test(tcase, a_rank_that_failed_starts_the_job_again_and_nothing_else_does, 0,
+                        JOBS);
+    tcase_add_test(tcase, a_restart_is_announced_and_logged_behind_what_is_there);
+    tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, 4);
+    tcase_add_test(tcase, auto_resumes_what_there_is_and_a_finished_run_is_no_error);
+    tcase_add_test(tcase, ranks_that_find_different_checkpoints_are_told);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
