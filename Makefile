@@ -52,8 +52,8 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
-MAINS = common/launch.c common/verify.c lesson02_allreduce/deadlock.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify $(if $(OVER_MPI),,launch deadlock))
+MAINS = common/launch.c common/verify.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify $(if $(OVER_MPI),,launch deadlock lab_buckets))
 # What bytes travel by: sockets, or MPI. A build has one of them; all else is the same.
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
@@ -107,6 +107,9 @@ lab-deadlock: $(BUILD)/deadlock ## from which size on do two blocking sends wait
 
 lab-rate: all ## what a larger batch does to the loss, and --lr-scale
 	@sh lesson03_ddp/lab_rate.sh $(BUILD)
+
+lab-buckets: $(BUILD)/lab_buckets $(BUILD)/launch ## how large should a bucket be? (LINKS="plain 50mbit,1ms" WORLDS="2 4")
+	@sh lesson03_ddp/lab_buckets.sh $(BUILD)
 
 bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
@@ -206,6 +209,9 @@ $(BUILD)/launch $(BUILD)/verify: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD
 $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+$(BUILD)/lab_buckets: $(BUILD)/objects/lesson03_ddp/lab_buckets.o $(BUILD)/staircase.a
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
+
 # For check-mpi; of a build with MPI=1.
 $(BUILD)/mismatch: tests/mpi/mismatch.c $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
@@ -224,5 +230,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock lab-buckets lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

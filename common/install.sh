@@ -23,6 +23,7 @@ clang-format   clang-format                clang-tools-extra   llvm
 clang-tidy     clang-tidy                  clang-tools-extra   llvm
 shellcheck     shellcheck                  ShellCheck          shellcheck
 valgrind       valgrind                    valgrind            -
+gnuplot        gnuplot-nox                 gnuplot             gnuplot
 fashion-mnist  dataset-fashion-mnist       -                   -
 torch          python3-torch               python3-torch       pytorch
 gloo           libgloo-dev,g++             -                   -

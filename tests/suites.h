@@ -65,6 +65,7 @@ Suite *worker_suite(void);
 Suite *ddp_suite(void);
 Suite *rebuild_suite(void);
 Suite *explain_buckets_suite(void);
+Suite *bucketmodel_suite(void);
 Suite *compress_suite(void);
 Suite *zero1_suite(void);
 Suite *corpus_suite(void);
@@ -151,6 +152,7 @@ static const struct suite_entry suites[] = {
     {"ddp", ddp_suite},
     {"rebuild", rebuild_suite},
     {"explain_buckets", explain_buckets_suite},
+    {"bucketmodel", bucketmodel_suite},
     {"compress", compress_suite},
     {"zero1", zero1_suite},
     {"corpus", corpus_suite},
