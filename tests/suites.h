@@ -77,6 +77,7 @@ Suite *accumulate_suite(void);
 Suite *shares_suite(void);
 Suite *stairs_suite(void);
 Suite *combinations_suite(void);
+Suite *pairwise_suite(void);
 Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
 Suite *launches_suite(void);
@@ -164,6 +165,7 @@ static const struct suite_entry suites[] = {
     {"shares", shares_suite},
     {"stairs", stairs_suite},
     {"combinations", combinations_suite},
+    {"pairwise", pairwise_suite},
     {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
     {"launches", launches_suite},
