@@ -1,8 +1,9 @@
 """PyTorch trains the lessons' network: Fashion-MNIST, SGD with momentum, one thread a process.
 
-    python3 torch_train.py WORLD HIDDEN BATCH STEPS        as in: 2 512,256 128 400
+    python3 torch_train.py WORLD HIDDEN BATCH STEPS MEETING NAME        as in: 2 512,256 128 400 /tmp/m torch
 
-World 1 is plain PyTorch; above, DistributedDataParallel over gloo on loopback, with its own defaults.
+World 1 is plain PyTorch; above, DistributedDataParallel over gloo on loopback, with its own defaults; the
+processes meet by the file MEETING. NAME torch-zero: Adam, sharded by ZeroRedundancyOptimizer.
 BATCH is the global one. Prints the microseconds of a step, the mean over STEPS after some to warm up.
 """
 import gzip
@@ -12,6 +13,7 @@ import time
 
 import torch
 import torch.distributed
+import torch.distributed.optim
 import torch.multiprocessing
 import torch.nn
 
@@ -34,7 +36,15 @@ def network(hidden):
     return torch.nn.Sequential(*layers[:-1])
 
 
-def train(rank, world, hidden, batch, steps, meeting):
+def optimizer_of(model, name):
+    if name == "torch-zero":
+        return torch.distributed.optim.ZeroRedundancyOptimizer(
+            model.parameters(), torch.optim.Adam, lr=0.001
+        )
+    return torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+
+def train(rank, world, hidden, batch, steps, meeting, name):
     torch.set_num_threads(1)
     torch.manual_seed(1)
     features, labels = load()
@@ -45,7 +55,7 @@ def train(rank, world, hidden, batch, steps, meeting):
             "gloo", init_method="file://" + meeting, rank=rank, world_size=world
         )
         model = torch.nn.parallel.DistributedDataParallel(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = optimizer_of(model, name)
     loss_of = torch.nn.CrossEntropyLoss()
     order = torch.randperm(len(features), generator=torch.Generator().manual_seed(1))
     share = batch // world
@@ -68,7 +78,7 @@ def train(rank, world, hidden, batch, steps, meeting):
 if __name__ == "__main__":
     world, batch, steps = int(sys.argv[1]), int(sys.argv[3]), int(sys.argv[4])
     hidden = [int(width) for width in sys.argv[2].split(",")]
-    arguments = (world, hidden, batch, steps, sys.argv[5] if world > 1 else "")
+    arguments = (world, hidden, batch, steps, sys.argv[5], sys.argv[6])
     if world == 1:
         train(0, *arguments)
     else:
