@@ -16,11 +16,11 @@ static void explain_rebuild(const struct run *run, const struct explain_buckets 
     struct bucket_plan rebuilt;
     struct bucket_order order = rehearsal(run, &first->order);
     make(&rebuilt, explain, &order);
-    if (explain->halves) {
+    if (run->options.lesson >= 4) {
         printf("\nThis plan is kept: the optimizer's shards are chunks of these buckets.\n");
     } else if (bucket_plan_same(first, &rebuilt)) {
-        printf("\nBackward will finish the tensors of these buckets in this order: after the first "
-               "step a rebuild changes nothing.\n");
+        printf("\nBackward will fill these buckets in this order: after the first step a rebuild "
+               "changes nothing.\n");
     } else {
         printf("\nBackward will finish tensors in another order. After the first step buckets are "
                "rebuilt:\n\n");
@@ -43,6 +43,10 @@ int asked_plan(struct run *run)
     int error = meet_choice(run, &explain.choice);
     if (error)
         return error;
+    if (options->compress == COMPRESS_BF16) {
+        explain.choice = choice_fixed(ALGORITHM_DIRECT); // compress.h
+        explain.halves = true;
+    }
     struct bucket_plan plan;
     struct bucket_order order = bucket_order_reverse(&run->model);
     make(&plan, &explain, &order);

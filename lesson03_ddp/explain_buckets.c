@@ -76,7 +76,7 @@ void explain_buckets(FILE *out, const struct explain_buckets *explain,
     size_t elements = 0, messages = 0;
     draw_slab(out, explain->model, plan);
     fprintf(out, "\n    %6s %10s %10s %10s  %-8s %8s  %s\n", "bucket", "elements", "KiB", "cap KiB",
-            "by", "messages", "tensors as they become ready");
+            "by", "messages", "tensors, as planned");
     for (size_t i = 0; i < plan->count; i++) {
         size_t count = plan->buckets[i].slice.count, bytes = count * sizeof(float);
         enum algorithm algorithm = choice_for(&explain->choice, bytes);

@@ -46,8 +46,7 @@ START_TEST(a_small_plan_is_drawn_as_by_hand)
         "    slab    | fc1.weight | fc1.bias | fc2.weight | fc2.bias |\n"
         "    bucket  | 1            1        | 0            0        |\n"
         "\n"
-        "    bucket   elements        KiB    cap KiB  by       messages  tensors as they become "
-        "ready\n"
+        "    bucket   elements        KiB    cap KiB  by       messages  tensors, as planned\n"
         "         0         10       0.04       0.04  ring           12  fc2.bias fc2.weight\n"
         "         1         16       0.06       0.06  ring           12  fc1.bias fc1.weight\n"
         "       all         26       0.10                            24  per update, by 3 ranks "
@@ -67,8 +66,7 @@ START_TEST(a_tensor_in_no_bucket_and_an_order_that_jumps_are_drawn)
         "    slab    | fc1.weight | fc1.bias | fc2.weight | fc2.bias |\n"
         "    bucket  | 1            1        | 0          | -        |\n"
         "\n"
-        "    bucket   elements        KiB    cap KiB  by       messages  tensors as they become "
-        "ready\n"
+        "    bucket   elements        KiB    cap KiB  by       messages  tensors, as planned\n"
         "         0          8       0.03       0.98  direct         24  fc2.weight\n"
         "         1         16       0.06       0.98  direct         24  fc1.weight fc1.bias\n"
         "       all         24       0.09                            48  per update, by 4 ranks "
@@ -138,6 +136,8 @@ static const struct {
     {{3, 3}, "--algorithm auto --hidden 300 --bucket-kb 60"},
     {{4, 3}, "--bucket-kb 1"},
     {{4, 2}, "--algorithm direct"},
+    {{3, 3}, "--compress bf16 --bucket-kb 1"},
+    {{3, 3}, "--hidden 8,8,8,8 --freeze fc3 --bucket-kb 0.3"},
 };
 enum { RUNS = sizeof runs / sizeof *runs };
 
@@ -180,6 +180,25 @@ START_TEST(lesson_3_says_that_a_rebuild_changes_nothing_and_lesson_4_that_there_
 }
 END_TEST
 
+/* fc4.weight is ready after fc2.bias only. */
+START_TEST(both_plans_are_explained_where_a_rebuild_changes_them)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_run(&program, &folder, (struct lesson){3, 2},
+               "--explain --hidden 8,8,8,8 --tie fc2=fc4 --first-bucket-kb 0.2 --bucket-kb 1");
+    ck_assert_int_eq(program.code, 0);
+    const char *first = strstr(program.out, "in 3 buckets");
+    ck_assert_msg(first != NULL, "%s", program.out);
+    const char *again = strstr(first, "buckets are rebuilt:");
+    ck_assert_msg(again && strstr(first, "fc4.bias fc4.weight") < again, "%s", program.out);
+    ck_assert_msg(strstr(again, "fc2.bias fc4.weight") != NULL, "%s", program.out);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 Suite *explain_buckets_suite(void)
 {
     Suite *suite = suite_create("explain_buckets");
@@ -191,6 +210,7 @@ Suite *explain_buckets_suite(void)
     tcase_add_loop_test(tcase, an_update_takes_the_messages_that_were_explained, 0, RUNS);
     tcase_add_loop_test(
         tcase, lesson_3_says_that_a_rebuild_changes_nothing_and_lesson_4_that_there_is_none, 0, 2);
+    tcase_add_test(tcase, both_plans_are_explained_where_a_rebuild_changes_them);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -225,6 +225,52 @@ START_TEST(a_run_says_once_that_nothing_changes)
 }
 END_TEST
 
+/* --- a tied weight --------------------------------------------------------------------------- */
+
+/* fc4.weight is final after fc2's backward only. */
+static const char tied[] = "--hidden 8,8,8,8 --tie fc2=fc4 --batch 32 --first-bucket-kb 0.2 "
+                           "--bucket-kb 1";
+
+START_TEST(a_tied_weight_rebuilds_the_buckets_and_every_proof_holds)
+{
+    char text[256];
+    struct folder folder;
+    struct program program;
+    struct lesson lesson = {3, 1 + _i % 4};
+    folder_open(&folder);
+    snprintf(text, sizeof text, "%s --steps 3 --verify 3 %s", tied, _i < 4 ? "" : "--no-overlap");
+    ck_assert_uint_eq(lesson_ok(&folder, lesson, text), 4 * 3);
+    lesson_run(&program, &folder, lesson, text);
+    ck_assert_uint_eq(times(program.out, "buckets rebuilt in the order gradients became ready: "
+                                         "fc3.bias was number 4, not fc4.weight; 4 of 9 tensors "
+                                         "moved"),
+                      1);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+/* By a ring over three ranks another cut is another sum. */
+START_TEST(a_resumed_run_with_a_tied_weight_has_every_bit)
+{
+    char text[256];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    snprintf(text, sizeof text, "%s --steps 20 --save whole", tied);
+    lesson_ok(&folder, (struct lesson){3, 3}, text);
+    snprintf(text, sizeof text, "%s --steps 3 --save half", tied);
+    lesson_ok(&folder, (struct lesson){3, 3}, text);
+    snprintf(text, sizeof text, "%s --steps 20 --resume half --save rest", tied);
+    lesson_ok(&folder, (struct lesson){3, 3}, text);
+    program_run(&program, folder.path,
+                "cmp whole/checkpoint.safetensors rest/checkpoint.safetensors");
+    ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 Suite *rebuild_suite(void)
 {
     Suite *suite = suite_create("rebuild");
@@ -235,6 +281,8 @@ Suite *rebuild_suite(void)
     tcase_add_test(tcase, a_resumed_run_has_the_rebuilt_buckets_at_once);
     tcase_add_test(tcase, a_tensor_never_announced_is_planned_last);
     tcase_add_loop_test(tcase, a_run_says_once_that_nothing_changes, 0, 2);
+    tcase_add_loop_test(tcase, a_tied_weight_rebuilds_the_buckets_and_every_proof_holds, 0, 8);
+    tcase_add_test(tcase, a_resumed_run_with_a_tied_weight_has_every_bit);
     suite_add_tcase(suite, tcase);
     return suite;
 }
