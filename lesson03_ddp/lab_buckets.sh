@@ -1,7 +1,7 @@
 #!/bin/sh
 # lab_buckets: how large should a bucket be? A table and a curve for each link and number of ranks.
 #
-#   LINKS="plain 200mbit,0.2ms 50mbit,1ms" WORLDS="2 4" sh lesson03_ddp/lab_buckets.sh BUILD
+#   LINKS="plain 200mbit,1ms 50mbit,1ms" WORLDS="2 4" sh lesson03_ddp/lab_buckets.sh BUILD
 #
 #   LINKS   as in --link; plain is the loopback as it is
 #
@@ -11,7 +11,7 @@ set -u
 export LC_ALL=C # decimals have points
 
 build=$1
-links=${LINKS:-plain 200mbit,0.2ms 50mbit,1ms}
+links=${LINKS:-plain 200mbit,1ms 50mbit,1ms}
 worlds=${WORLDS:-2 4}
 here=$(cd "$(dirname "$0")" && pwd)
 kept=$build/lab-buckets

@@ -199,10 +199,12 @@ int sweep_measure(struct sweep *sweep)
     struct alone alone;
     int error = 0;
     for (size_t round = 0; round <= sweep->rounds && !error; round++) {
-        size_t counts = round > 0 ? round - 1 : SIZE_MAX;
-        error = step_alone(sweep, &alone, counts);
-        for (size_t i = 0; i < sweep->count && !error; i++)
-            error = step_of(sweep, &sweep->rows[i], counts);
+        size_t counts = round > 0 ? round - 1 : SIZE_MAX, turns = sweep->count + 1;
+        for (size_t turn = 0; turn < turns && !error; turn++) {
+            size_t row = (turn + 5 * round) % turns; // none is always first, or always last
+            error = row < sweep->count ? step_of(sweep, &sweep->rows[row], counts)
+                                       : step_alone(sweep, &alone, counts);
+        }
     }
     if (error)
         return error;
