@@ -109,6 +109,11 @@ const struct flag flags[] = {
      "continue a checkpoint, bit for bit; auto: that of --save, if there is one by now", NULL},
     {"metrics", "FILE", NULL, FLAG_PATH, AT(metrics), 0, 0, ALL, FLAG_OWN,
      "write JSON lines; with more ranks, FILE gets .rank-R before its extension", NULL},
+    {"trace", "FILE", NULL, FLAG_PATH, AT(trace), 0, 0, ALL, FLAG_SHARED,
+     "write what happened when, for Perfetto or chrome://tracing, all ranks into FILE and each into its "
+     "own as well, and draw the last update in text", NULL},
+    {"profile", NULL, NULL, FLAG_ON, AT(profile), 0, 0, ALL, FLAG_SHARED,
+     "print where an update's time goes", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Run", NULL},
     {"progress", "auto | always | never", "auto", FLAG_CHOICE, AT(progress), PROGRESS_AUTO, 0, ALL,
@@ -125,7 +130,6 @@ const struct flag flags[] = {
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},
     {"version", NULL, NULL, FLAG_ON, AT(version), 0, 0, ALL, FLAG_OWN, "print the version", NULL},
 
-    {"trace", NULL, NULL, FLAG_ABSENT, 0, 0, 0, ALL, FLAG_OWN, "", NULL},
     {"offload", NULL, NULL, FLAG_ABSENT, 0, 0, 0, L4, FLAG_OWN, "", NULL},
     {NULL, NULL, NULL, FLAG_TITLE, 0, 0, 0, 0, FLAG_OWN, NULL, NULL},
 };

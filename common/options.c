@@ -28,11 +28,12 @@ struct pair {
 
 /* Both say the same thing, or ask for another run: which one counts would be a guess. */
 static const struct pair conflicts[] = {
-    {"epochs", "steps"},        {"batch", "per-rank-batch"},  {"verify", "no-verify"},
-    {"bench", "save"},          {"bench", "resume"},          {"bench", "dump"},
-    {"bench", "metrics"},       {"explain", "bench"},         {"explain", "save"},
-    {"explain", "resume"},      {"explain", "dump"},          {"explain", "metrics"},
-    {"error-feedback", "save"}, {"error-feedback", "resume"},
+    {"epochs", "steps"},    {"batch", "per-rank-batch"}, {"verify", "no-verify"},
+    {"bench", "save"},      {"bench", "resume"},         {"bench", "dump"},
+    {"bench", "metrics"},   {"bench", "trace"},          {"bench", "profile"},
+    {"explain", "trace"},   {"explain", "profile"},      {"explain", "bench"},
+    {"explain", "save"},    {"explain", "resume"},       {"explain", "dump"},
+    {"explain", "metrics"}, {"error-feedback", "save"},  {"error-feedback", "resume"},
 };
 
 /* The first means nothing without the second. */

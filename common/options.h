@@ -61,6 +61,8 @@ struct options {
 
     size_t verify; // the first K steps are verified; 0: none
     const char *metrics;
+    const char *trace;
+    bool profile; // a table of where an update's time goes
     const char *dump;
     size_t dump_steps;
     const char *save;

@@ -127,6 +127,21 @@ size_t trace_first_step(const struct trace *trace)
     return first;
 }
 
+const struct trace_event *trace_next(struct trace_reader *reader)
+{
+    size_t computed = trace_count(reader->trace, TRACE_COMPUTE);
+    size_t all = computed + trace_count(reader->trace, TRACE_NETWORK);
+    while (reader->next < all) {
+        size_t i = reader->next++;
+        const struct trace_event *event =
+            i < computed ? trace_at(reader->trace, TRACE_COMPUTE, i)
+                         : trace_at(reader->trace, TRACE_NETWORK, i - computed);
+        if (event->step >= reader->first_step)
+            return event;
+    }
+    return NULL;
+}
+
 void trace_label(const struct trace_event *event, char text[TRACE_LABEL_BYTES])
 {
     const char *kind = kinds[event->kind];

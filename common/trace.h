@@ -92,6 +92,14 @@ size_t trace_first_step(const struct trace *trace);
 size_t trace_count(const struct trace *trace, enum trace_lane lane);
 const struct trace_event *trace_at(const struct trace *trace, enum trace_lane lane, size_t i);
 
+/* All records from a step on, the compute lane's before the network's. NULL: no more. */
+struct trace_reader {
+    const struct trace *trace;
+    size_t first_step;
+    size_t next; // counts through the one lane, then the other
+};
+const struct trace_event *trace_next(struct trace_reader *reader);
+
 enum { TRACE_LABEL_BYTES = 40 };
 
 /* "forward fc2", "bucket 3", "fc2.weight ready" */

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/norm.h"
+#include "lesson01_single/run_trace.h"
 #include "lesson01_single/schedule.h"
 
 #include <errno.h>
@@ -49,6 +50,8 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     if (!error)
         error = metrics_open(&run->metrics, options->metrics, &run->environment,
                              run->optimizer.updates, &run->fail);
+    if (!error)
+        error = run_trace_start(run);
     if (error)
         return error;
     run->verified_from = run->optimizer.updates;

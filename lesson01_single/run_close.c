@@ -1,5 +1,6 @@
 /* run_close: says how a run ended, and gives everything back. */
 #include "lesson01_single/run.h"
+#include "lesson01_single/run_trace.h"
 #include "common/clock.h"
 
 #include <errno.h>
@@ -119,6 +120,7 @@ int run_close(struct run *run)
     bool asked = run->options.help || run->options.version;
     if (run->fail.code == 0 && !asked && run->samples > 0)
         summarize(run);
+    run_trace_close(run);
     progress_clear(&run->progress);
     if (run->fail.code) {
         report_failure(run);

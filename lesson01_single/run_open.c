@@ -6,6 +6,7 @@
 #include "lesson01_single/dump.h"
 #include "lesson01_single/freeze.h"
 #include "lesson01_single/run.h"
+#include "lesson01_single/run_trace.h"
 #include "lesson01_single/tie.h"
 
 #include <errno.h>
@@ -145,7 +146,9 @@ static int build(struct run *run)
     if (error)
         return error;
     run->exit_code = EXIT_RUN_FAILED;
-    error = init_parameters(run);
+    error = run_trace_open(run);
+    if (!error)
+        error = init_parameters(run);
     if (!error)
         error = init_trainer(run);
     return error ? error : open_directories(run);

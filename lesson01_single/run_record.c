@@ -2,6 +2,7 @@
 #include "common/clock.h"
 #include "lesson01_single/dump.h"
 #include "lesson01_single/run.h"
+#include "lesson01_single/run_trace.h"
 
 #include <errno.h>
 #include <math.h>
@@ -199,5 +200,7 @@ int run_record(struct run *run, const struct step *step)
         error = record_checkpoint(run); // before the evaluation: a kill there loses nothing
     if (!error && (step->last_of_epoch || last))
         error = record_epoch(run, step);
+    if (!error && last)
+        error = run_trace_finish(run);
     return error;
 }

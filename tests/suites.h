@@ -11,6 +11,9 @@ Suite *rng_suite(void);
 Suite *linkspec_suite(void);
 Suite *options_suite(void);
 Suite *metrics_suite(void);
+Suite *trace_suite(void);
+Suite *timeline_suite(void);
+Suite *profile_suite(void);
 Suite *progress_suite(void);
 Suite *proof_suite(void);
 Suite *environment_suite(void);
@@ -99,6 +102,9 @@ static const struct suite_entry suites[] = {
     {"linkspec", linkspec_suite},
     {"options", options_suite},
     {"metrics", metrics_suite},
+    {"trace", trace_suite},
+    {"timeline", timeline_suite},
+    {"profile", profile_suite},
     {"progress", progress_suite},
     {"proof", proof_suite},
     {"environment", environment_suite},
