@@ -136,6 +136,23 @@ END_TEST
 
 /* --- buckets and chunks ---------------------------------------------------------------------- */
 
+/* As if every order went down the slab. The first plan's does; the rebuilt one goes up to fc4.weight. */
+START_TEST(a_rebuilt_bucket_that_begins_at_its_last_tensor_is_found_by_lesson_3)
+{
+    static const struct mutant mutant = {
+        .file = "lesson03_ddp/bucket.c",
+        .text = "if (tensor.begin < bucket->slice.begin)",
+        .mistake = "",
+        .lesson = {3, 2},
+        .arguments = "--hidden 8,8,8,8 --tie fc2=fc4 --first-bucket-kb 0.2 --bucket-kb 0.57 "
+                     "--steps 2",
+        .proof = "verify step 1: overlapped buckets = lesson 2's all-reduce on the whole gradient",
+        .place = "first at fc",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
 /* Rank 1 takes part in the ring, and keeps what it had after the step before. */
 START_TEST(a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3)
 {
@@ -530,6 +547,7 @@ Suite *mutants_suite(void)
     tcase_add_test(tcase, a_shard_summed_with_another_weight_is_found_by_lesson_4);
     tcase_add_test(tcase, a_gradient_of_the_last_micro_batch_only_is_found_by_the_slope);
     tcase_add_test(tcase, only_the_last_micro_batch_reduced_is_found_by_lesson_3);
+    tcase_add_test(tcase, a_rebuilt_bucket_that_begins_at_its_last_tensor_is_found_by_lesson_3);
     tcase_add_test(tcase, a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3);
     tcase_add_test(tcase, a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3);
     tcase_add_test(tcase, two_chunks_swapped_are_found_by_lesson_2);
