@@ -32,6 +32,7 @@ static const struct pairs_factor common_factors[] = {
     {{"", "--no-shuffle"}},
     {{"", "--metrics m.jsonl"}},
     {{"", "--dump d --dump-steps 3"}},
+    {{"", "--trace t.json", "--profile"}},
     {{"", "--save"}}, // the run stops half-way, and goes on
 };
 enum { COMMON = sizeof common_factors / sizeof *common_factors };
