@@ -8,6 +8,7 @@
  * untouched. The rename itself is durable only once the folder that holds the name is synced.
  */
 #include "common/tensorfile.h"
+#include "common/aside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,13 +186,9 @@ static int cannot(const struct tensorfile_writer *writer, const char *verb, int 
 
 static int set_paths(struct tensorfile_writer *writer, const char *path)
 {
-    size_t room = strlen(path) + 32; // ".tmp-" and a process id
     writer->path = strdup(path);
-    writer->aside = malloc(room);
-    if (!writer->path || !writer->aside)
-        return -ENOMEM;
-    snprintf(writer->aside, room, "%s.tmp-%ld", path, (long)getpid());
-    return 0;
+    writer->aside = aside_name(path);
+    return writer->path && writer->aside ? 0 : -ENOMEM;
 }
 
 int tensorfile_begin(struct tensorfile_writer *writer, const char *path, struct fail *fail)

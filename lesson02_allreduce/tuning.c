@@ -1,5 +1,6 @@
 /* tuning: a choice of algorithms in a file. See the header. */
 #include "lesson02_allreduce/tuning.h"
+#include "common/aside.h"
 #include "common/whole.h"
 
 #include <errno.h>
@@ -38,24 +39,12 @@ static int refuse_write(const char *path, struct fail *fail)
     return fail_set(fail, -error, "--tuning: cannot write %s: %s", path, strerror(error));
 }
 
-/* The file that is written first, to be freed. NULL: no memory. */
-static char *name_aside(const char *path, struct fail *fail)
-{
-    size_t room = strlen(path) + 32;
-    char *aside = malloc(room);
-    if (aside)
-        snprintf(aside, room, "%s.tmp-%ld", path, (long)getpid());
-    else
-        fail_set(fail, -ENOMEM, "--tuning: no memory to write %s", path);
-    return aside;
-}
-
 int tuning_write(const struct tuning *tuning, const struct choice *choice, const char *path,
                  struct fail *fail)
 {
-    char *aside = name_aside(path, fail);
+    char *aside = aside_name(path);
     if (!aside)
-        return fail->code;
+        return fail_set(fail, -ENOMEM, "--tuning: no memory to write %s", path);
     errno = 0;
     FILE *out = fopen(aside, "we");
     int error = 0;
@@ -116,9 +105,9 @@ int tuning_check(const char *path, struct fail *fail)
                         "--tuning: %s exists and reads as no tuning file; --bench would replace "
                         "it: remove it, or give another name",
                         path);
-    char *aside = name_aside(path, fail);
+    char *aside = aside_name(path);
     if (!aside)
-        return fail->code;
+        return fail_set(fail, -ENOMEM, "--tuning: no memory to write %s", path);
     FILE *out = fopen(aside, "we"); // only making a file shows that one can be made
     int error = out ? 0 : refuse_write(path, fail);
     if (out) {

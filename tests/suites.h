@@ -84,6 +84,7 @@ Suite *pairwise_suite(void);
 Suite *algorithms_suite(void);
 Suite *short_io_suite(void);
 Suite *launches_suite(void);
+Suite *killed_save_suite(void);
 Suite *restarts_suite(void);
 Suite *jobs_suite(void);
 Suite *namespaces_suite(void);
@@ -175,6 +176,7 @@ static const struct suite_entry suites[] = {
     {"algorithms", algorithms_suite},
     {"short_io", short_io_suite},
     {"launches", launches_suite},
+    {"killed_save", killed_save_suite},
     {"restarts", restarts_suite},
     {"jobs", jobs_suite},
     {"namespaces", namespaces_suite},
