@@ -66,7 +66,7 @@ struct options {
     const char *dump;
     size_t dump_steps;
     const char *save;
-    size_t save_every; // updates; 0: at the end only
+    size_t save_every;  // updates; 0: at the end only
     const char *resume; // a folder, or "auto": that of save, if a checkpoint is there
     enum progress_kind progress;
     bool quiet;
