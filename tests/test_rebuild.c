@@ -6,10 +6,9 @@
 #include "tests/suites.h"
 
 #include <check.h>
-#include <errno.h>
 #include <string.h>
 
-enum { COUNT_MOST = 2048, TENSORS = 6, NEVER = MODEL_TENSORS_MOST };
+enum { COUNT_MOST = 2048, TENSORS = 6 };
 
 /* fc1.weight is tensor 0, fc3.bias 5; a bucket holds a layer or less. */
 static const char arguments[] =
@@ -24,7 +23,7 @@ struct bench {
     struct run *run;
     struct ddp ddp;
     struct model_listener ddp_hears;
-    const size_t *order; // (TENSORS); NEVER: that one is not announced
+    const size_t *order; // (TENSORS)
     size_t came;
 };
 
@@ -35,8 +34,7 @@ static void on_ready(void *context, size_t tensor)
     if (++bench->came % TENSORS > 0)
         return;
     for (size_t i = 0; i < TENSORS; i++)
-        if (bench->order[i] != NEVER)
-            bench->ddp_hears.on_ready(bench->ddp_hears.context, bench->order[i]);
+        bench->ddp_hears.on_ready(bench->ddp_hears.context, bench->order[i]);
 }
 
 static int bench_open(struct bench *bench, struct ranks_self *self)
@@ -177,27 +175,6 @@ START_TEST(a_resumed_run_has_the_rebuilt_buckets_at_once)
 }
 END_TEST
 
-static int never_body(struct ranks_self *self)
-{
-    static const size_t seen[] = {5, NEVER, 3, 1, NEVER, 0}, wanted[] = {5, 3, 1, 0, 4, 2};
-    struct bench bench;
-    int wrong = bench_open(&bench, self);
-    bench.order = seen;
-    if (!wrong)
-        wrong = ranks_expect(self, check_step(&bench, 0) == -EINVAL, "nothing was missed");
-    wrong = wrong || rebuild(&bench.ddp, bench.run) || check_plan(&bench, wanted);
-    bench_close(&bench);
-    return wrong ? 1 : 0;
-}
-
-START_TEST(a_tensor_never_announced_is_planned_last)
-{
-    struct ranks_result result;
-    ranks_run(3, never_body, NULL, &result);
-    ranks_assert_ok(&result);
-}
-END_TEST
-
 /* --- what is said ---------------------------------------------------------------------------- */
 
 static size_t times(const char *text, const char *words)
@@ -279,7 +256,6 @@ Suite *rebuild_suite(void)
     tcase_add_loop_test(tcase, every_rank_plans_from_the_order_rank_0_saw, 0, 4 * ORDERS);
     tcase_add_test(tcase, buckets_are_rebuilt_once);
     tcase_add_test(tcase, a_resumed_run_has_the_rebuilt_buckets_at_once);
-    tcase_add_test(tcase, a_tensor_never_announced_is_planned_last);
     tcase_add_loop_test(tcase, a_run_says_once_that_nothing_changes, 0, 2);
     tcase_add_loop_test(tcase, a_tied_weight_rebuilds_the_buckets_and_every_proof_holds, 0, 8);
     tcase_add_test(tcase, a_resumed_run_with_a_tied_weight_has_every_bit);
