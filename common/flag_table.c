@@ -28,6 +28,8 @@ const struct flag flags[] = {
      "tensors that are not trained, as in fc1.weight; fc1 stands for all of its own", NULL},
     {"dropout", "P", "0", FLAG_REAL, AT(dropout), 0, 0.99, ALL, FLAG_SHARED,
      "leave each hidden unit out of training with this probability", NULL},
+    {"layer-drop", "P", "0", FLAG_REAL, AT(layer_drop), 0, 1, ALL, FLAG_SHARED,
+     "leave each hidden layer of equal widths out of a rank's update with this probability", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Batches", NULL},
     {"epochs", "E", "20", FLAG_WHOLE, AT(epochs), 1, 1e9, ALL, FLAG_SHARED,
@@ -83,6 +85,8 @@ const struct flag flags[] = {
     {"first-bucket-kb", "K", "4", FLAG_KB, AT(first_bucket_bytes), 0x1p-8, 1e9, BUCKETS,
      FLAG_SHARED, "size of the first bucket, small so that sending starts early; unless it is "
      "given, never above --bucket-kb", NULL},
+    {"find-unused", NULL, NULL, FLAG_ON, AT(find_unused), 0, 0, BUCKETS, FLAG_SHARED,
+     "a parameter that gets no gradient on a rank counts there as 0, instead of stopping the run", NULL},
     {"no-overlap", NULL, NULL, FLAG_OFF, AT(overlap), 0, 0, BUCKETS, FLAG_SHARED,
      "send buckets only when backward has ended", NULL},
     {"compress", "none | bf16", "none", FLAG_CHOICE, AT(compress), COMPRESS_NONE, 0, BUCKETS,

@@ -40,6 +40,7 @@ struct options {
     float init_value;   // V, when init begins with const:
     const char *tie;    // "fc3=fc2,...": layers that use another's weight; or NULL
     const char *freeze; // tensors that stay as they are; or NULL
+    double layer_drop;  // the probability that a rank leaves a hidden layer out of an update
     double dropout;     // the probability that a hidden unit is left out of training
 
     size_t epochs;         // passes over the data; not used when steps is given
@@ -83,6 +84,7 @@ struct options {
     size_t bucket_bytes; // lessons 3-4
     size_t first_bucket_bytes;
     bool overlap;
+    bool find_unused; // a parameter without a gradient counts as one with a gradient of 0
     enum compress_kind compress;
     bool error_feedback; // of compress
     int stage;           // lesson 4

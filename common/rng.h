@@ -21,7 +21,8 @@ enum rng_stream {
     RNG_BENCH,
     RNG_TEST,
     RNG_LINK,
-    RNG_DROPOUT
+    RNG_DROPOUT,
+    RNG_LAYER_DROP
 };
 
 struct rng {

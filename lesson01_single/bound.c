@@ -215,6 +215,22 @@ static void add_sample(struct bound *bound, const struct dataset *dataset, size_
         backward_errors(bound, layer);
 }
 
+/* A rank's samples of the step, with the layers that this rank leaves out. */
+static void add_rank(struct bound *bound, const struct trainer *trainer, const struct step *step,
+                     size_t rank)
+{
+    const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
+    size_t batches = sampler_micro_batches(trainer->sampler, step);
+    double weight = 1 / (double)step->samples.count;
+    bound->reference.skipped =
+        layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, rank);
+    for (size_t m = 0; m < batches; m++) {
+        struct slice share = sampler_share(trainer->sampler, step, m, trainer->world, rank);
+        for (size_t i = 0; i < share.count; i++)
+            add_sample(bound, trainer->dataset, order[share.begin + i], weight);
+    }
+}
+
 /* The number of layers that one tensor has. */
 static size_t uses_most(const struct model *model)
 {
@@ -227,17 +243,15 @@ static size_t uses_most(const struct model *model)
 void bound_step(struct bound *bound, struct trainer *trainer, const struct step *step)
 {
     const struct model *model = trainer->model;
-    const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
     size_t batches = sampler_micro_batches(trainer->sampler, step);
-    double weight = 1 / (double)step->samples.count;
     memset(bound->gradient, 0, model->count * sizeof *bound->gradient);
     memset(bound->size, 0, model->count * sizeof *bound->size);
     memset(bound->bound, 0, model->count * sizeof *bound->bound);
     reference_load(&bound->reference, trainer->param);
     bound->reference.dropout = trainer->dropout;
     bound->reference.dropout.step = step->index;
-    for (size_t i = 0; i < step->samples.count; i++)
-        add_sample(bound, trainer->dataset, order[step->samples.begin + i], weight);
+    for (size_t rank = 0; rank < trainer->world; rank++)
+        add_rank(bound, trainer, step, rank);
     /* Each product is rounded once and takes part in at most this many additions. */
     size_t additions = (step->samples.count + batches) * uses_most(model) + trainer->world;
     double gamma = gamma_of(1 + additions);

@@ -145,29 +145,45 @@ void model_forward(const struct model *model, const float *param, struct activat
     }
 }
 
+/* Does some layer that takes part use the tensor? */
+static bool takes_part(const struct walk *walk, size_t tensor)
+{
+    const struct model *model = walk->model;
+    bool used = walk->pass->skipped == 0;
+    for (size_t layer = 0; layer < model->layers && !used; layer++)
+        used = !skips(walk, layer) && (model->weight_of[layer] == tensor ||
+                                       (model->bias && model->bias_of[layer] == tensor));
+    return used;
+}
+
 /* Backward has dealt with this layer's use of the tensor. */
 static void announce(const struct walk *walk, size_t layer, size_t tensor)
 {
-    if (walk->model->tensors[tensor].last_use != layer || !walk->listener->on_ready)
+    const struct tensor *ready = &walk->model->tensors[tensor];
+    const struct model_listener *listener = walk->listener;
+    if (ready->last_use != layer || ready->frozen || !listener->on_ready)
         return;
     profile_lap(walk->pass->profile, PROFILE_ELEMENTWISE);
-    walk->listener->on_ready(walk->listener->context, tensor);
+    if (takes_part(walk, tensor))
+        listener->on_ready(listener->context, tensor);
+    else if (listener->on_unused)
+        listener->on_unused(listener->context, tensor);
     profile_lap(walk->pass->profile, PROFILE_HAND_OVER);
 }
 
-/* The layer's parameters' part of the gradient, from dy (rows, out). */
+/* The layer's parameters' part of the gradient, from dy (rows, out); none of a layer left out. */
 static void parameters_backward(const struct walk *walk, size_t layer, const float *dy)
 {
     const struct model *model = walk->model;
     const struct tensor *weight = model_weight(model, layer), *bias = model_bias(model, layer);
-    if (bias && !bias->frozen) {
+    bool skipped = skips(walk, layer);
+    if (bias && !bias->frozen && !skipped)
         dense_backward_bias(walk->grad + bias->slice.begin, dy, shape_of(walk, layer));
+    if (bias)
         announce(walk, layer, model->bias_of[layer]);
-    }
-    if (weight->frozen)
-        return;
-    dense_backward_weight(walk->grad + weight->slice.begin, dy, walk->activations->a[layer],
-                          shape_of(walk, layer));
+    if (!weight->frozen && !skipped)
+        dense_backward_weight(walk->grad + weight->slice.begin, dy, walk->activations->a[layer],
+                              shape_of(walk, layer));
     announce(walk, layer, model->weight_of[layer]);
 }
 
@@ -179,15 +195,16 @@ static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
     const struct model *model = walk->model;
     struct activations *activations = walk->activations;
     struct dense_shape shape = shape_of(walk, layer);
-    if (skips(walk, layer))
-        return dy;
-    if (layer + 1 < model->layers) {
+    bool skipped = skips(walk, layer);
+    if (layer + 1 < model->layers && !skipped) {
         relu_backward(dy, activations->a[layer + 1], shape.rows * shape.out);
         dropout_backward(&walk->pass->dropout, dy, shape.rows * shape.out);
     }
     parameters_backward(walk, layer, dy);
     if (layer == model->lowest)
         return NULL;
+    if (skipped)
+        return dy;
     float *dx = dy == activations->d[0] ? activations->d[1] : activations->d[0];
     dense_backward_input(dx, dy, walk->param + model_weight(model, layer)->slice.begin, shape);
     return dx;

@@ -86,13 +86,15 @@ void model_forward(const struct model *model, const float *param, struct activat
 
 /* Told of a tensor's index once its gradient is final. */
 struct model_listener {
-    void (*on_ready)(void *context, size_t tensor); // NULL: nobody listens
+    void (*on_ready)(void *context, size_t tensor);  // NULL: nobody listens
+    void (*on_unused)(void *context, size_t tensor); // all layers that use it were left out
     void *context;
 };
 
 /* After model_forward of the same pass; a[layers] holds dloss/doutput by now. Adds the gradient of
  * the loss to grad (count). Tensors are announced from the last layer to the first, bias before
- * weight; one that several layers use after its last use; a frozen one not at all. */
+ * weight; one that several layers use after its last use; a frozen one not at all. One of layers that
+ * were left out is announced as unused, where its turn comes, and its gradient stays as it is. */
 void model_backward(const struct model *model, const float *param, struct activations *activations,
                     const struct pass *pass, float *grad, const struct model_listener *listener);
 

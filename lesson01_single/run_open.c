@@ -47,6 +47,10 @@ static int plan_model(struct run *run)
     run->whole = (struct slice){.begin = 0, .count = run->model.count};
     error = freeze(&run->model, options->freeze, &run->fail);
     run->trained_count = freeze_trained(&run->model, run->trained);
+    if (!error && options->layer_drop > 0 && !layer_drop_may_any(&run->model))
+        error = fail_set(&run->fail, -EINVAL,
+                         "--layer-drop: no hidden layer has as many outputs as inputs, so none may "
+                         "be left out; give --hidden two equal widths in a row, as in 64,64");
     return error;
 }
 
@@ -80,6 +84,7 @@ static int init_trainer(struct run *run)
         .rank = (size_t)run->environment.rank,
         .world = world,
         .dropout = {.rate = (float)run->options.dropout, .seed = run->options.seed},
+        .layer_drop = {.rate = run->options.layer_drop, .seed = run->options.seed},
         .param = run->param,
         .grad = run->grad,
     };

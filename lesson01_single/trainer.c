@@ -114,6 +114,8 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     struct pass pass = {
         .dropout = trainer->dropout, .trace = trainer->trace, .profile = trainer->profile};
     pass.dropout.step = step->index;
+    pass.skipped =
+        layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, trainer->rank);
     profile_lap(trainer->profile, PROFILE_DATA);
     memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);

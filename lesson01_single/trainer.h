@@ -13,6 +13,7 @@
 #include "common/dataset.h"
 #include "common/sampler.h"
 #include "lesson01_single/activations.h"
+#include "lesson01_single/layer_drop.h"
 #include "lesson01_single/model.h"
 
 #include <stddef.h>
@@ -23,7 +24,8 @@ struct trainer {
     struct sampler *sampler;
     size_t rank, world;
     struct dropout dropout; // rate and seed; the rest is filled in
-    float *param, *grad;    // slabs (model.count), the caller's
+    struct layer_drop layer_drop;
+    float *param, *grad; // slabs (model.count), the caller's
     struct activations activations;
     int32_t *labels;                // (rows) of the micro-batch at hand
     float *targets;                 // (rows, outputs)

@@ -74,6 +74,11 @@ int comm_open(struct comm **result, const struct environment *environment,
 int comm_adopt(struct comm **result, const struct environment *environment,
                const struct comm_config *config, const int *fds, struct fail *fail);
 
+/* Stops the job for a reason of the caller's: every rank's call fails at once, or its next one, with
+ * that sentence, and so does every later call here. Between calls. A dead communicator stays as it
+ * is. */
+void comm_stop(struct comm *comm, const struct fail *why);
+
 /* Sends what is still under way, leaves, frees. NULL is accepted. Never fails, never waits for
  * long: a rank may leave while others are still busy with earlier bytes. */
 void comm_close(struct comm *comm);

@@ -105,6 +105,16 @@ void news_spread(struct comm *comm)
     comm_shut(comm);
 }
 
+void comm_stop(struct comm *comm, const struct fail *why)
+{
+    if (comm->fail.code)
+        return;
+    comm->fail = *why;
+    snprintf(comm->news, sizeof comm->news, "%.*s", WIRE_TEXT_MOST, why->text);
+    if (comm->loop_open)
+        news_spread(comm);
+}
+
 void news_unmet(const struct environment *environment, const struct comm_config *config,
                 const int *fds, const struct fail *why)
 {
@@ -112,9 +122,7 @@ void news_unmet(const struct environment *environment, const struct comm_config 
     struct fail unheard = {0};
     if (comm_adopt(&comm, environment, config, fds, &unheard))
         return;
-    comm->fail = *why;
-    snprintf(comm->news, sizeof comm->news, "%.*s", WIRE_TEXT_MOST, why->text);
-    news_spread(comm);
+    comm_stop(comm, why);
     comm_close(comm);
 }
 

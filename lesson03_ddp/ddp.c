@@ -80,6 +80,8 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm, struct me
     ddp->comm = comm;
     ddp->model = &run->model;
     ddp->overlap = run->options.overlap;
+    ddp->find_unused = run->options.find_unused;
+    ddp->updates = &run->optimizer.updates;
     struct bucket_order order = bucket_order_reverse(&run->model);
     ddp_plan(ddp, run, &order);
     ddp->compresses = run->options.compress == COMPRESS_BF16;
@@ -140,9 +142,17 @@ static void on_ready(void *context, size_t tensor)
         submit_full_buckets(ddp);
 }
 
+/* A gradient begins each step as 0 and nobody adds to this one: it is final. */
+static void on_unused(void *context, size_t tensor)
+{
+    const struct ddp *ddp = context;
+    if (ddp->find_unused)
+        on_ready(context, tensor);
+}
+
 struct model_listener ddp_listener(struct ddp *ddp)
 {
-    return (struct model_listener){.on_ready = on_ready, .context = ddp};
+    return (struct model_listener){.on_ready = on_ready, .on_unused = on_unused, .context = ddp};
 }
 
 void ddp_begin(struct ddp *ddp)
@@ -162,10 +172,13 @@ static int name_missing(const struct ddp *ddp, struct fail *fail)
     while (ddp->ready[*order])
         order++;
     size_t tensor = *order;
-    return fail_set(fail, -EINVAL,
-                    "rank %d: %s got no gradient in this step, so bucket %zu of %zu was not sent",
-                    comm_rank(ddp->comm), ddp->model->tensors[tensor].name, ddp->next,
-                    ddp->plan.count);
+    fail_set(fail, -EINVAL,
+             "rank %d, step %zu: %s got no gradient, so bucket %zu of %zu cannot be sent; with "
+             "--find-unused a missing gradient counts as 0",
+             comm_rank(ddp->comm), *ddp->updates, ddp->model->tensors[tensor].name, ddp->next,
+             ddp->plan.count);
+    comm_stop(ddp->comm, fail); // the others wait for this bucket
+    return fail->code;
 }
 
 int ddp_wait(struct ddp *ddp, struct fail *fail)

@@ -28,7 +28,9 @@ struct ddp {
     int (*reduce)(struct ddp *ddp, struct slice bucket); // what is done to a full bucket
     bool compresses;                                     // buckets travel as bf16
     struct compress compress;
-    bool overlap; // false: buckets leave only after backward, in the same order
+    bool overlap;          // false: buckets leave only after backward, in the same order
+    bool find_unused;      // a tensor that gets no gradient counts as ready: it is 0
+    const size_t *updates; // made so far: the step at hand, to be named
     struct bucket_plan plan;
     struct worker worker;
     struct trace *trace; // of buckets under way and tensors ready; NULL: off
@@ -64,8 +66,8 @@ struct model_listener ddp_listener(struct ddp *ddp);
 
 void ddp_begin(struct ddp *ddp);
 
-/* 0, or the first error: -EINVAL in `fail`, naming it, when some tensor was never announced, else
- * comm_fail tells. */
+/* 0, or the first error: -EINVAL in `fail`, naming tensor, rank and step, when some tensor was never
+ * announced; the other ranks are told at once, and stop too. Else comm_fail tells. */
 int ddp_wait(struct ddp *ddp, struct fail *fail);
 
 /* Tells the run what was sent so far, and how long the thread was busy in this step. */

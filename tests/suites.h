@@ -34,6 +34,7 @@ Suite *loss_suite(void);
 Suite *dropout_suite(void);
 Suite *tie_suite(void);
 Suite *freeze_suite(void);
+Suite *layer_drop_suite(void);
 Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *optimizer_suite(void);
@@ -126,6 +127,7 @@ static const struct suite_entry suites[] = {
     {"dropout", dropout_suite},
     {"tie", tie_suite},
     {"freeze", freeze_suite},
+    {"layer_drop", layer_drop_suite},
     {"model", model_suite},
     {"norm", norm_suite},
     {"optimizer", optimizer_suite},

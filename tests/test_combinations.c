@@ -15,30 +15,42 @@ enum { WORLDS = 4, ARGUMENTS_BYTES = 512 };
 struct combination {
     const char *flags;
     bool rebuilt; // lesson 3 plans its buckets anew, which lesson 4's shards do not allow
+    bool drops;   // ranks leave out layers of their own: more of them train otherwise
 };
 
 static const struct combination combinations[] = {
-    {"--hidden 13 --dropout 0.3 --batch 50", false},
-    {"--hidden 16,16,16 --dropout 0.5 --batch 17 --accumulate 3 --optimizer adam --lr 0.003",
-     false},
-    {"--hidden 12,9 --freeze fc1,fc3.bias --batch 50 --weight-decay 0.1 --clip 0.5", false},
-    {"--hidden 16,16,16 --tie fc3=fc2 --batch 24 --weight-decay 0.1", false},
-    {"--hidden 16,16,16 --tie fc2=fc3 --batch 24 --accumulate 2 --clip 1.5", true},
-    {"--hidden 16,16,16 --tie fc3=fc2 --freeze fc1,fc2.weight --dropout 0.2 --batch 33 "
-     "--optimizer adamw --lr 0.003 --weight-decay 0.1",
-     false},
+    {.flags = "--hidden 13 --dropout 0.3 --batch 50"},
+    {
+        .flags =
+            "--hidden 16,16,16 --dropout 0.5 --batch 17 --accumulate 3 --optimizer adam --lr 0.003",
+    },
+    {.flags = "--hidden 12,9 --freeze fc1,fc3.bias --batch 50 --weight-decay 0.1 --clip 0.5"},
+    {.flags = "--hidden 16,16,16 --layer-drop 0.4 --batch 50 --weight-decay 0.1", .drops = true},
+    {.flags = "--hidden 64,16,16,16 --layer-drop 0.5 --tie fc3=fc4 --freeze fc2 --dropout 0.3 "
+              "--batch 21 --accumulate 3 --clip 1 --optimizer adam --lr 0.003",
+     .rebuilt = true,
+     .drops = true},
+    {.flags = "--hidden 16,16,16 --tie fc3=fc2 --batch 24 --weight-decay 0.1"},
+    {.flags = "--hidden 16,16,16 --tie fc2=fc3 --batch 24 --accumulate 2 --clip 1.5",
+     .rebuilt = true},
+    {
+        .flags = "--hidden 16,16,16 --tie fc3=fc2 --freeze fc1,fc2.weight --dropout 0.2 --batch 33 "
+                 "--optimizer adamw --lr 0.003 --weight-decay 0.1",
+    },
 };
 enum { COMBINATIONS = sizeof combinations / sizeof *combinations };
 
 /* Verification lines of a step: all of them must be ok. */
 static const size_t lines_of[] = {0, 1, 4, 4, 4};
 
+static const char buckets[] = "--first-bucket-kb 0.2 --bucket-kb 1 --find-unused";
+
 static void climb(const struct folder *folder, struct lesson lesson, const char *flags,
                   const char *dump)
 {
     char arguments[ARGUMENTS_BYTES];
     snprintf(arguments, sizeof arguments, "%s --steps 8 --verify 3 --dump %s --dump-steps 8 %s",
-             flags, dump, lesson.number >= 3 ? "--first-bucket-kb 0.2 --bucket-kb 1" : "");
+             flags, dump, lesson.number >= 3 ? buckets : "");
     size_t lines = lesson_ok(folder, lesson, arguments);
     ck_assert_msg(lines >= 3 * lines_of[lesson.number], "lesson %d printed %zu lines",
                   lesson.number, lines);
@@ -57,7 +69,8 @@ START_TEST(every_lesson_is_the_one_below_whatever_the_flags)
     lesson_dumps_equal(&folder,
                        combination->rebuilt ? "three four --tolerance 1e-5" : "three four");
     lesson_dumps_equal(&folder, "two three --tolerance 1e-5");
-    lesson_dumps_equal(&folder, "one two --tolerance 1e-5");
+    if (world == 1 || !combination->drops)
+        lesson_dumps_equal(&folder, "one two --tolerance 1e-5");
     folder_close(&folder);
 }
 END_TEST
@@ -65,11 +78,13 @@ END_TEST
 /* What is random is a function of the step: there is nothing more to save. */
 START_TEST(a_resumed_run_ends_like_one_that_never_stopped)
 {
-    struct lesson lesson = {1 + _i % 4, _i % 4 == 0 ? 1 : 2};
-    const char *flags = combinations[_i / 4].flags;
-    char arguments[ARGUMENTS_BYTES];
+    struct lesson lesson = {1 + _i % 4, _i % 4 == 0 ? 1 : 3};
+    char arguments[ARGUMENTS_BYTES], flags[ARGUMENTS_BYTES / 2];
+    snprintf(flags, sizeof flags, "%s", combinations[_i / 4].flags);
     struct folder folder;
     folder_open(&folder);
+    if (lesson.number >= 3)
+        snprintf(flags, sizeof flags, "%s --find-unused", combinations[_i / 4].flags);
     snprintf(arguments, sizeof arguments, "%s --steps 7 --no-verify --save whole", flags);
     lesson_ok(&folder, lesson, arguments);
     snprintf(arguments, sizeof arguments, "%s --steps 4 --no-verify --save half", flags);

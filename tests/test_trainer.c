@@ -317,7 +317,8 @@ START_TEST(every_tensor_is_announced_once_in_reverse_and_is_final)
     bench_load(&bench, &options, 5);
     size_t rank = (size_t)_i;
     struct heard heard = {.bench = &bench};
-    bench_trainer(&bench, rank, 7, (struct model_listener){on_ready, &heard});
+    bench_trainer(&bench, rank, 7,
+                  (struct model_listener){.on_ready = on_ready, .context = &heard});
     struct step step = {.samples = {.begin = 1404, .count = 34}};
     ck_assert_uint_eq(sampler_share(&bench.sampler, &step, 1, 7, rank).count, rank < 4 ? 1 : 0);
     trainer_gradient(&bench.trainer, &step);
