@@ -17,7 +17,7 @@ enum { WALKS = 4, SAMPLES = 61, ARGUMENTS_BYTES = 1024, LONG_TURNS = 6 };
 /* Common to all lessons. */
 static const struct pairs_factor common_factors[] = {
     {{"--data c.csv --test-data c.csv", "--data r.csv --test-data r.csv --task regress"}},
-    {{"--hidden none", "--hidden 6", "--hidden 6,5,4", "--hidden 6,6,6 --tie fc3=fc2",
+    {{"--hidden none", "--hidden 6,6", "--hidden 6,5,4", "--hidden 6,6,6 --tie fc3=fc2",
       "--hidden 6,5,4 --freeze fc2"}},
     {{"", "--no-bias"}},
     {{"--batch 8", "--batch 2", "--per-rank-batch 1", "--per-rank-batch 5"}},
@@ -42,7 +42,11 @@ static const struct pairs_factor one = {{"1"}}, worlds = {{"1", "2", "3", "4"}};
 static const struct pairs_factor transport = {
     {"--transport tcp", "--transport unix", "--transport unix --link 1gbit,100us"}};
 
+/* A dropped layer's parameters get no gradient there, which buckets must be told to bear. */
+static const struct pairs_factor layers = {{"", "--layer-drop 0.4"}};
+
 static const struct pairs_factor bucket_factors[] = {
+    {{"", "--find-unused", "--layer-drop 0.4 --find-unused"}},
     {{"", "--bucket-kb 0.1", "--bucket-kb 0.3"}},
     {{"", "--first-bucket-kb 0.01"}},
     {{"", "--no-overlap"}},
@@ -57,7 +61,14 @@ static const struct pairs_factor halved_algorithm = {
     {"", "--algorithm direct", "--algorithm auto"}};
 
 static const char own_sum[] = "--compress bf16 is an all-reduce of its own";
+static const char no_layer[] = "--layer-drop: no hidden layer has as many outputs as inputs";
 static const struct pairs_refusal refusals[] = {
+    {"--layer-drop 0.4", "--hidden none", no_layer},
+    {"--layer-drop 0.4", "--hidden 6,5,4", no_layer},
+    {"--layer-drop 0.4", "--hidden 6,5,4 --freeze fc2", no_layer},
+    {"--layer-drop 0.4 --find-unused", "--hidden none", no_layer},
+    {"--layer-drop 0.4 --find-unused", "--hidden 6,5,4", no_layer},
+    {"--layer-drop 0.4 --find-unused", "--hidden 6,5,4 --freeze fc2", no_layer},
     {"--compress bf16", "--algorithm root", own_sum},
     {"--compress bf16", "--algorithm tree", own_sum},
     {"--compress bf16", "--algorithm halving", own_sum},
@@ -93,8 +104,7 @@ static void make_walk(struct walk *walk, int lesson)
         add(walk, &transport, 1);
     if (lesson > 1)
         add(walk, lesson < 4 ? &any_algorithm : &halved_algorithm, 1);
-    if (lesson > 2)
-        add(walk, bucket_factors, BUCKETS);
+    add(walk, lesson > 2 ? bucket_factors : &layers, lesson > 2 ? BUCKETS : 1);
     walk->count = pairs_rows(&walk->table, 0, walk->rows);
 }
 
