@@ -185,6 +185,17 @@ static bool store_init(struct options *options, const char *text)
     return known;
 }
 
+/* Dividing by a power of two changes no digit. */
+static bool store_scale(const struct flag *flag, const char *text, double *value)
+{
+    int position = flag_choice("dynamic | none", text), exponent;
+    if (position >= 0) {
+        *value = position;
+        return true;
+    }
+    return read_real(flag, text, value) && frexp(*value, &exponent) == 0.5;
+}
+
 bool flag_store(const struct flag *flag, struct options *options, const char *text)
 {
     void *field = (char *)options + flag->offset;
@@ -215,6 +226,8 @@ bool flag_store(const struct flag *flag, struct options *options, const char *te
         return store_schedule(flag, options, text);
     case FLAG_INIT:
         return store_init(options, text);
+    case FLAG_SCALE:
+        return store_scale(flag, text, field);
     case FLAG_TITLE:
     case FLAG_ABSENT:
         break;
@@ -231,6 +244,9 @@ void flag_accepts(const struct flag *flag, char text[FLAG_ACCEPTS_BYTES])
                  flag->most);
     else if (flag->kind == FLAG_REAL || flag->kind == FLAG_KB)
         snprintf(text, FLAG_ACCEPTS_BYTES, "a number from %.15g to %.15g", flag->least, flag->most);
+    else if (flag->kind == FLAG_SCALE)
+        snprintf(text, FLAG_ACCEPTS_BYTES, "dynamic, none, or a power of two from %.0f to %.0f",
+                 flag->least, flag->most);
     else if (flag->kind == FLAG_HIDDEN)
         snprintf(text, FLAG_ACCEPTS_BYTES,
                  "none, or 1 to %d widths from %.0f to %.0f, as in 128,64", OPTIONS_HIDDEN_MOST,

@@ -27,6 +27,7 @@ enum flag_kind {
     FLAG_HIDDEN,   // hidden, hidden_count, hidden_given
     FLAG_SCHEDULE, // schedule, halve_every
     FLAG_INIT,     // init, init_value
+    FLAG_SCALE,    // double: a power of two; dynamic: 0; none: 1
     FLAG_ABSENT,   // known to the course, not built in this version
 };
 

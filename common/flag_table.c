@@ -66,6 +66,13 @@ const struct flag flags[] = {
     {"lr-scale", "none | linear | sqrt", "none", FLAG_CHOICE, AT(lr_scale), LR_SCALE_NONE, 0, ALL,
      FLAG_SHARED, "scale the learning rate by global batch / 64", NULL},
 
+    {"precision", "fp32 | bf16 | fp16", "fp32", FLAG_CHOICE, AT(precision), PRECISION_FP32, 0, ALL,
+     FLAG_SHARED, "round weights, activations and their gradients to this type; a numeric study, no "
+     "faster", NULL},
+    {"loss-scale", "dynamic | none | POWER", NULL, FLAG_SCALE, AT(loss_scale), 2, 0x1p24, ALL,
+     FLAG_SHARED, "multiply the loss's gradient, so that none is too small for --precision; (default: "
+     "dynamic for fp16, none for bf16)", NULL},
+
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, RANKS, FLAG_OWN, "Ranks", NULL},
     {"timeout", "SECONDS", "30", FLAG_REAL, AT(timeout), 0.001, 1e6, RANKS, FLAG_OWN,
      "how long a rank waits for another", NULL},

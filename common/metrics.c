@@ -158,6 +158,11 @@ int metrics_step(struct metrics *metrics, const struct metrics_step *step, struc
     add_real(&line, "loss_local", step->loss_local);
     add_whole(&line, "samples", step->samples);
     add_real(&line, "grad_norm", step->grad_norm);
+    if (step->loss_scale > 0) {
+        add_real(&line, "loss_scale", step->loss_scale);
+        add_whole(&line, "skipped", step->skipped);
+        add_real(&line, "flushed", step->flushed);
+    }
     add_real(&line, "seconds", step->seconds);
     add_real(&line, "compute_seconds", step->compute_seconds);
     add_real(&line, "comm_seconds", step->comm_seconds);

@@ -46,6 +46,9 @@ struct metrics_step {
     double loss_local; // over this rank's
     size_t samples;    // of all ranks
     double grad_norm;  // of the reduced gradient, before clipping
+    double loss_scale; // 0: training in float, and none of these three is written
+    size_t skipped;    // updates not made so far
+    double flushed;    // share of this rank's gradients on their way down that rounding made 0
     double seconds;    // the whole update
     double compute_seconds, comm_seconds, exposed_seconds, overlap_efficiency; // see above
     size_t bytes_sent, messages_sent; // by this rank, in this update

@@ -207,6 +207,20 @@ static int check_resume(struct reading *reading)
         "of this name, --resume ./auto)");
 }
 
+static int check_scale(struct reading *reading)
+{
+    const struct options *options = reading->options;
+    if (is_given(reading, "loss-scale") && options->precision == PRECISION_FP32)
+        return fail_set(reading->fail, -EINVAL,
+                        "--loss-scale means nothing without --precision bf16 or fp16");
+    if (options->error_feedback && options->precision != PRECISION_FP32 && options->loss_scale == 0)
+        return fail_set(reading->fail, -EINVAL,
+                        "--error-feedback and a dynamic --loss-scale exclude each other: an update "
+                        "that is skipped would leave behind what it kept back; give --loss-scale "
+                        "none or a power of two");
+    return 0;
+}
+
 static int check_link(struct reading *reading)
 {
     struct options *options = reading->options;
@@ -233,6 +247,8 @@ static int check_pairs(struct reading *reading)
         error = check_compress(reading);
     if (!error)
         error = check_resume(reading);
+    if (!error)
+        error = check_scale(reading);
     return error ? error : check_link(reading);
 }
 
@@ -243,6 +259,8 @@ static void settle(struct reading *reading)
     options->bench_all = options->bench && !is_given(reading, "algorithm");
     if (!is_given(reading, "lr") && options->optimizer != OPTIMIZER_SGD)
         options->lr = 0.001;
+    if (!is_given(reading, "loss-scale"))
+        options->loss_scale = options->precision == PRECISION_FP16 ? 0 : 1;
     if (!is_given(reading, "first-bucket-kb") &&
         options->first_bucket_bytes > options->bucket_bytes)
         options->first_bucket_bytes = options->bucket_bytes;
@@ -273,9 +291,6 @@ int options_parse(struct options *options, int lesson, int argc, char **argv, st
         if (options->help || options->version)
             return 0; // what follows does not matter any more
     }
-    int error = check_pairs(&reading);
-    if (error)
-        return error;
     settle(&reading);
-    return 0;
+    return check_pairs(&reading);
 }

@@ -22,6 +22,7 @@ enum task { TASK_BY_DATA, TASK_CLASSIFY, TASK_REGRESS };
 enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
 enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_HALVE };
 enum lr_scale { LR_SCALE_NONE, LR_SCALE_LINEAR, LR_SCALE_SQRT };
+enum precision_kind { PRECISION_FP32, PRECISION_BF16, PRECISION_FP16 };
 enum compress_kind { COMPRESS_NONE, COMPRESS_BF16 };
 enum progress_kind { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
@@ -56,6 +57,9 @@ struct options {
     size_t halve_every; // updates, for SCHEDULE_HALVE
     size_t warmup;      // updates
     enum lr_scale lr_scale;
+
+    enum precision_kind precision; // that forward and backward round to
+    double loss_scale;             // a power of two; 1: none; 0: dynamic
 
     uint64_t seed;
     bool shuffle, drop_last;

@@ -1,5 +1,6 @@
 /* bound: how far float arithmetic may carry a gradient from the true one. See the header. */
 #include "lesson01_single/bound.h"
+#include "lesson01_single/loss_scale.h"
 
 #include <errno.h>
 #include <float.h>
@@ -61,6 +62,18 @@ static double multiplied(double m, double x, double e)
     return m == 1 ? e : m * e + U * m * (fabs(x) + e) + SMALLEST;
 }
 
+/* With --precision a stored x is rounded once more: nothing, in float. */
+static double stored(const struct bound *bound, double x, double e)
+{
+    return e + bound->unit * (fabs(x) + e) + bound->least;
+}
+
+/* A gradient on its way down is stored `scale` times as large. */
+static double stored_gradient(const struct bound *bound, double d, double e)
+{
+    return e + bound->unit * (fabs(d) + e) + bound->least / bound->scale;
+}
+
 /* e(a) of one layer's output. */
 static void forward_errors(struct bound *bound, size_t layer)
 {
@@ -77,8 +90,8 @@ static void forward_errors(struct bound *bound, size_t layer)
             size += fabs(w[i * in + j]) * (fabs(a[j]) + e[j]);
         }
         double error = carried + gamma_of(in + 1) * size + SMALLEST;
-        bound->e[layer + 1][i] =
-            multiplied(reference->m[layer + 1][i], reference->z[layer + 1][i], error);
+        double m = reference->m[layer + 1][i], z = reference->z[layer + 1][i];
+        bound->e[layer + 1][i] = stored(bound, m * z, multiplied(m, z, error));
     }
 }
 
@@ -118,6 +131,7 @@ static void output_errors(struct bound *bound, const struct dataset *dataset, si
             d[i] = scale * (z[i] - (double)dataset->targets[index * count + i]);
         }
         e_d[i] += 4 * U * (fabs(d[i]) + e_d[i]) + SMALLEST;
+        e_d[i] = stored_gradient(bound, d[i], e_d[i]);
     }
 }
 
@@ -130,6 +144,7 @@ static void activation_errors(struct bound *bound, size_t layer)
     for (size_t i = 0; i < reference->model->widths[layer + 1]; i++) {
         bool passes = z[i] > 0, certain = m[i] == 0 || m[i] * fabs(z[i]) > bound->e[layer + 1][i];
         double most = multiplied(m[i], d[i], e_d[i]);
+        most = stored_gradient(bound, m[i] * d[i], most);
         e_d[i] = !certain ? m[i] * fabs(d[i]) + most : passes ? most : 0;
         d[i] = passes ? m[i] * d[i] : 0;
     }
@@ -205,6 +220,8 @@ static void add_sample(struct bound *bound, const struct dataset *dataset, size_
 {
     const struct model *model = bound->reference.model;
     reference_loss(&bound->reference, dataset, index);
+    for (size_t i = 0; i < dataset->width; i++)
+        bound->e[0][i] = stored(bound, bound->reference.a[0][i], 0);
     for (size_t layer = 0; layer < model->layers; layer++)
         if (reference_skips(&bound->reference, layer))
             skip(bound->e[layer + 1], bound->e[layer], model->widths[layer]);
@@ -247,7 +264,10 @@ void bound_step(struct bound *bound, struct trainer *trainer, const struct step 
     memset(bound->gradient, 0, model->count * sizeof *bound->gradient);
     memset(bound->size, 0, model->count * sizeof *bound->size);
     memset(bound->bound, 0, model->count * sizeof *bound->bound);
-    reference_load(&bound->reference, trainer->param);
+    reference_load(&bound->reference, trainer_weights(trainer));
+    bound->unit = precision_unit(trainer->precision.kind);
+    bound->least = precision_least(trainer->precision.kind);
+    bound->scale = trainer->precision.scale ? (double)trainer->precision.scale->value : 1;
     bound->reference.dropout = trainer->dropout;
     bound->reference.dropout.step = step->index;
     for (size_t rank = 0; rank < trainer->world; rank++)

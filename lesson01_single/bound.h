@@ -16,6 +16,10 @@
  *     dW = sum dy a         e(dW) = sum (e(dy) (|a| + e(a)) + |dy| e(a))
  *                                   + gamma(n) sum (|dy| + e(dy)) (|a| + e(a))
  *
+ * With --precision the W are the rounded ones, and each stored a and dy is rounded to p bits: e grows
+ * by 2^-p (|v| + e) + half the type's smallest number; of dy, which is stored scale times as large,
+ * that / scale. Nothing may overflow.
+ *
  * It holds for any order of addition, with or without fused multiply-add. Two float computations of
  * one gradient differ by at most twice the bound.
  */
@@ -33,6 +37,8 @@ struct bound {
     double *gradient;                   // (count): the true one, up to a double's rounding
     double *size;                       // (count): sum of (|dy| + e(dy)) (|a| + e(a))
     double *bound;                      // (count): the result
+    double unit, least;                 // of rounding what is stored; 0 in float
+    double scale;                       // of the loss
 };
 
 /* 0 or -ENOMEM. Release accepts a zeroed or half-built struct. */

@@ -16,9 +16,9 @@ static int train(struct run *run, struct against_slope *against)
     struct rate rate;
     int error = 0;
     while (!error && run_next(run, &step)) {
-        bool verify = run_verifies(run, &step);
         trainer_gradient(&run->trainer, &step);
-        error = run_loss(run, &step) || (verify && against_slope_gradient(against, run, &step)) ||
+        error = run_loss(run, &step) ||
+                (run_verifies(run, &step) && against_slope_gradient(against, run, &step)) ||
                 run_rate(run, &step, run_norm(run), &rate);
         if (error)
             break;

@@ -141,6 +141,8 @@ void model_forward(const struct model *model, const float *param, struct activat
     for (size_t layer = 0; layer < model->layers; layer++) {
         double began = trace_begin(pass->trace);
         layer_forward(&walk, layer);
+        precision_round(pass->precision, activations->a[layer + 1],
+                        pass->rows * model->widths[layer + 1]);
         trace_end(pass->trace, TRACE_FORWARD, layer + 1, began);
     }
 }
@@ -200,6 +202,7 @@ static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
         relu_backward(dy, activations->a[layer + 1], shape.rows * shape.out);
         dropout_backward(&walk->pass->dropout, dy, shape.rows * shape.out);
     }
+    precision_round_gradient(walk->pass->precision, dy, shape.rows * shape.out);
     parameters_backward(walk, layer, dy);
     if (layer == model->lowest)
         return NULL;

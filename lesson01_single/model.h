@@ -21,6 +21,7 @@
 #include "common/slice.h"
 #include "common/trace.h"
 #include "lesson01_single/dropout.h"
+#include "lesson01_single/precision.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,11 +74,12 @@ struct activations; // what forward keeps for backward: activations.h
 
 /* What differs from pass to pass. */
 struct pass {
-    size_t rows;             // samples at hand; may be 0
-    struct dropout dropout;  // zeroed: evaluation, where every unit takes part
-    uint32_t skipped;        // bit l: layer l is left out, y = x
-    struct trace *trace;     // NULL, or what is told of each layer
-    struct profile *profile; // NULL, or what counts the time
+    size_t rows;                 // samples at hand; may be 0
+    struct dropout dropout;      // zeroed: evaluation, where every unit takes part
+    uint32_t skipped;            // bit l: layer l is left out, y = x
+    struct precision *precision; // NULL: float
+    struct trace *trace;         // NULL, or what is told of each layer
+    struct profile *profile;     // NULL, or what counts the time
 };
 
 /* a[layers] (rows, outputs) from a[0] (rows, widths[0]). */

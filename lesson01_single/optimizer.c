@@ -75,7 +75,7 @@ static void sgd(const struct optimizer *optimizer, const struct run_of *run, str
  */
 static void adam(const struct optimizer *optimizer, const struct run_of *run, struct rate rate)
 {
-    double t = (double)optimizer->updates + 1;
+    double t = (double)(optimizer->updates - optimizer->skipped) + 1;
     float size = (float)((double)rate.lr / (1 - pow(BETA_1, t)));
     float correct = (float)(1 / sqrt(1 - pow(BETA_2, t)));
     float b1 = (float)BETA_1, c1 = (float)(1 - BETA_1), b2 = (float)BETA_2,
@@ -128,11 +128,12 @@ void optimizer_step(struct optimizer *optimizer, float *param, const float *grad
 {
     size_t state = 0;
     double began = trace_begin(optimizer->trace);
-    for (size_t i = 0; i < optimizer->owned_count; i++) {
+    for (size_t i = 0; i < optimizer->owned_count && !rate.skip; i++) {
         update_slice(optimizer, param, grad, optimizer->owned[i], state, rate);
         state += optimizer->owned[i].count;
     }
     optimizer->updates++;
+    optimizer->skipped += rate.skip;
     trace_end(optimizer->trace, TRACE_OPTIMIZER, 0, began);
     profile_lap(optimizer->profile, PROFILE_OPTIMIZER);
 }

@@ -33,7 +33,8 @@ struct optimizer {
     size_t count;                        // elements owned
     size_t states;                       // arrays of state: 0 to 2
     float *state[OPTIMIZER_STATES_MOST]; // (count) each
-    size_t updates;                      // made so far: Adam's t
+    size_t updates;                      // made so far, and
+    size_t skipped;                      // of them, how many changed nothing: not in Adam's t
     struct trace *trace;                 // NULL: off
     struct profile *profile;             // NULL: off
     struct memory *memory;
@@ -49,6 +50,7 @@ void optimizer_release(struct optimizer *optimizer); // accepts a zeroed struct
 struct rate {
     float lr;
     float clip; // every gradient element is multiplied by this; 1: not clipped
+    bool skip;  // change nothing: the gradient overflowed
 };
 
 /* param -= ... for every owned element; param and grad are whole slabs (model.count). */

@@ -110,19 +110,22 @@ static void end_wait(struct run *run)
 
 int run_loss(struct run *run, const struct step *step)
 {
-    double all[WORLD_MOST], loss = 0;
+    double mine[RUN_LOSS_NUMBERS], all[RUN_LOSS_NUMBERS * WORLD_MOST], loss = 0;
+    size_t count = run_scale_numbers(run, mine);
     end_wait(run);
-    int error = run_share(run, &run->trainer.loss, 1, all);
+    mine[0] = run->trainer.loss;
+    int error = run_share(run, mine, count, all);
     if (run->gather)
         trace_since(run->trace, TRACE_SHARE);
     profile_lap(run->profile, PROFILE_SHARE);
     for (int rank = 0; rank < run->environment.world && !error; rank++) {
-        if (!isfinite(all[rank]))
-            return refuse_loss(run, step, rank, all[rank]);
-        loss += all[rank];
+        double theirs = all[(size_t)rank * count];
+        if (!isfinite(theirs))
+            return refuse_loss(run, step, rank, theirs);
+        loss += theirs;
     }
     run->loss = loss / (double)step->samples.count;
-    return error;
+    return error ? error : run_scale_judge(run, step, all);
 }
 
 bool run_wants_norm(const struct run *run)
@@ -137,22 +140,24 @@ double run_norm(struct run *run)
 
 int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate)
 {
-    if (run_wants_norm(run) && !isfinite(norm))
+    if (run_wants_norm(run) && !isfinite(norm) && !run->skip)
         return fail_set(
             &run->fail, -ERANGE,
             "step %zu: the gradient's norm is %f: no update was made; try a smaller --lr",
             step->index, norm);
     run->norm = norm;
     run->lr = schedule_lr(&run->options, step->index, run->updates);
-    *rate = (struct rate){.lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip)};
+    *rate = (struct rate){
+        .lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip), .skip = run->skip};
+    run_scale_move(run, step);
     profile_lap(run->profile, PROFILE_OTHER);
     return 0;
 }
 
 bool run_verifies(const struct run *run, const struct step *step)
 {
-    size_t first = run->verified_from;
-    return step->index >= first && step->index - first < run->options.verify;
+    size_t first = run->verified_from + run->skips;
+    return !run->skip && step->index >= first && step->index - first < run->options.verify;
 }
 
 /* The verdict may travel over the very ring that is being judged: what arrives and is no 0 counts as a

@@ -7,7 +7,8 @@
  *     run_open    options, data, model, parameters: refuses bad input before anything is started
  *     run_start   optimizer over the slices this rank owns, resumed state, output files
  *     run_next    the next step, until there is none
- *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN
+ *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN. With a loss scale:
+ *                 did the reduced gradient overflow?
  *     run_rate    learning rate and clipping of this update; stops at a gradient that is not finite
  *     run_record  metrics, progress, dump, evaluation at an epoch's end, checkpoint
  *     run_close   says how it ended; the program's exit code
@@ -26,6 +27,7 @@
 #include "common/proof.h"
 #include "common/trace.h"
 #include "lesson01_single/checkpoint.h"
+#include "lesson01_single/loss_scale.h"
 #include "lesson01_single/optimizer.h"
 #include "lesson01_single/trainer.h"
 
@@ -47,6 +49,10 @@ struct run {
     float *param, *grad;
     struct trainer trainer;
     struct optimizer optimizer;
+    struct loss_scale scale;
+    bool skip;            // this step's gradient overflowed: no update, on no rank
+    size_t skips;         // of this process so far
+    double used_scale;    // of the last step
     size_t updates;       // the whole run's
     size_t verified_from; // the first step of this process
 
@@ -94,6 +100,14 @@ double run_norm(struct run *run); // of grad; NaN when neither clipping nor metr
 bool run_wants_norm(const struct run *run);
 int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate);
 int run_record(struct run *run, const struct step *step);
+
+/* run_scale.c: a rank's numbers that run_loss shares, the loss itself left out; how many there are. What
+ * all ranks' say, 0 or an error. And after the verification: the scale of the next step. */
+enum { RUN_LOSS_NUMBERS = 3 };
+size_t run_scale_numbers(const struct run *run, double numbers[RUN_LOSS_NUMBERS]);
+int run_scale_judge(struct run *run, const struct step *step, const double *all);
+void run_scale_move(struct run *run, const struct step *step);
+
 int run_close(struct run *run);
 
 /* all (world * count) = every rank's mine (count), in rank order, in any lesson. 0 or an error. */
@@ -102,7 +116,7 @@ int run_share(struct run *run, const double *mine, size_t count, double *all);
 /* What a checkpoint of this run is made of. */
 struct checkpoint run_checkpoint(struct run *run);
 
-/* Is this one of the steps to verify? */
+/* Is this one of the steps to verify: the first that make an update? Ask after run_loss. */
 bool run_verifies(const struct run *run, const struct step *step);
 
 /* After a step was verified on all ranks: -ECANCELED, with a sentence, when something failed. */

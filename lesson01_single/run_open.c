@@ -77,6 +77,7 @@ static int init_trainer(struct run *run)
 {
     size_t world = (size_t)run->environment.world;
     size_t most = run->options.batch < run->train.count ? run->options.batch : run->train.count;
+    run->scale = loss_scale_first(&run->options);
     struct trainer like = {
         .model = &run->model,
         .dataset = &run->train,
@@ -87,6 +88,7 @@ static int init_trainer(struct run *run)
         .layer_drop = {.rate = run->options.layer_drop, .seed = run->options.seed},
         .param = run->param,
         .grad = run->grad,
+        .precision = {.kind = run->options.precision, .scale = &run->scale},
     };
     int error = trainer_init(&run->trainer, &like, slice_of(most, world, 0).count, &run->memory);
     if (error)

@@ -44,6 +44,7 @@ static void add_times(struct metrics_times *sum, const struct metrics_times *tim
 static int record_metrics(struct run *run, const struct step *step, double seconds)
 {
     size_t mine = run->trainer.samples;
+    const struct precision *precision = &run->trainer.precision;
     struct metrics_times times = times_of(run);
     struct metrics_step line = {
         .step = step->index,
@@ -53,6 +54,9 @@ static int record_metrics(struct run *run, const struct step *step, double secon
         .loss_local = mine > 0 ? run->trainer.loss / (double)mine : NAN,
         .samples = step->samples.count,
         .grad_norm = run->norm,
+        .loss_scale = precision->kind == PRECISION_FP32 ? 0 : run->used_scale,
+        .skipped = run->scale.skipped,
+        .flushed = (double)precision->flushed / (double)precision->nonzero,
         .seconds = seconds,
         .compute_seconds = times.compute_seconds,
         .comm_seconds = times.comm_seconds,

@@ -2,6 +2,7 @@
 #include "lesson01_single/trainer.h"
 #include "common/clock.h"
 #include "lesson01_single/loss.h"
+#include "lesson01_single/loss_scale.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,6 +26,7 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     trainer->memory = memory;
     trainer->labels = NULL; // never those of `like`
     trainer->targets = NULL;
+    trainer->precision.param = NULL;
     trainer->trace = NULL; // its owner sets them
     trainer->profile = NULL;
     int error = activations_init(&trainer->activations, trainer->model, rows, memory);
@@ -33,7 +35,10 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     size_t outputs = outputs_of(trainer);
     trainer->labels = (int32_t *)memory_floats(memory, MEMORY_BUFFERS, rows);
     trainer->targets = memory_floats(memory, MEMORY_BUFFERS, rows * outputs);
-    if (trainer->labels && trainer->targets)
+    bool rounds = trainer->precision.kind != PRECISION_FP32;
+    if (rounds)
+        trainer->precision.param = memory_floats(memory, MEMORY_PARAMETERS, trainer->model->count);
+    if (trainer->labels && trainer->targets && (!rounds || trainer->precision.param))
         return 0;
     trainer_release(trainer);
     return -ENOMEM;
@@ -45,9 +50,61 @@ void trainer_release(struct trainer *trainer)
         size_t rows = rows_of(trainer), outputs = outputs_of(trainer);
         memory_return(trainer->memory, MEMORY_BUFFERS, (float *)trainer->labels, rows);
         memory_return(trainer->memory, MEMORY_BUFFERS, trainer->targets, rows * outputs);
+        memory_return(trainer->memory, MEMORY_PARAMETERS, trainer->precision.param,
+                      trainer->model->count);
         activations_release(&trainer->activations, trainer->model, trainer->memory);
     }
     *trainer = (struct trainer){0};
+}
+
+const float *trainer_weights(const struct trainer *trainer)
+{
+    return trainer->precision.param ? trainer->precision.param : trainer->param;
+}
+
+/* Rounds the weights anew: once per update. */
+static void load_weights(struct trainer *trainer)
+{
+    struct precision *precision = &trainer->precision;
+    precision->nonzero = precision->flushed = precision->infinite = 0;
+    if (!precision->param)
+        return;
+    memcpy(precision->param, trainer->param, trainer->model->count * sizeof *trainer->param);
+    precision_round(precision, precision->param, trainer->model->count);
+}
+
+static float scale_of(const struct trainer *trainer)
+{
+    return trainer->precision.scale ? trainer->precision.scale->value : 1;
+}
+
+/* A tensor's gradient is final: from here on it is the true one. */
+static void on_final(void *context, size_t tensor)
+{
+    const struct trainer *trainer = context;
+    struct slice slice = trainer->model->tensors[tensor].slice;
+    float unscale = 1 / scale_of(trainer);
+    for (size_t i = slice.begin; i < slice.begin + slice.count; i++)
+        trainer->grad[i] *= unscale;
+    if (trainer->listener.on_ready)
+        trainer->listener.on_ready(trainer->listener.context, tensor);
+}
+
+/* It is 0: nothing is to be taken back. */
+static void on_unused(void *context, size_t tensor)
+{
+    const struct trainer *trainer = context;
+    if (trainer->listener.on_unused)
+        trainer->listener.on_unused(trainer->listener.context, tensor);
+}
+
+/* Who hears of final gradients. */
+static struct model_listener listener_of(struct trainer *trainer)
+{
+    if (scale_of(trainer) == 1)
+        return trainer->listener;
+    return (struct model_listener){
+        .on_ready = on_final, .on_unused = on_unused, .context = trainer};
 }
 
 static void copy_row(float *to, const float *from, size_t row, size_t index, size_t width)
@@ -82,6 +139,8 @@ static void fetch_rows(struct trainer *trainer, const struct pass *pass)
     double began = trace_begin(trainer->trace);
     for (size_t row = 0; row < pass->rows; row++)
         gather(trainer, trainer->dataset, row, pass->dropout.samples[row]);
+    precision_round(pass->precision, trainer->activations.a[0],
+                    pass->rows * trainer->dataset->width);
     trace_end(trainer->trace, TRACE_DATA, 0, began);
     profile_lap(trainer->profile, PROFILE_DATA);
 }
@@ -91,15 +150,15 @@ static void train_rows(struct trainer *trainer, const struct pass *pass, float w
                        const struct model_listener *listener)
 {
     fetch_rows(trainer, pass);
-    model_forward(trainer->model, trainer->param, &trainer->activations, pass);
+    model_forward(trainer->model, trainer_weights(trainer), &trainer->activations, pass);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     double began = trace_begin(trainer->trace);
     trainer->loss += loss_of_rows(trainer, trainer->dataset, pass->rows, weight);
     trainer->samples += pass->rows;
     trace_end(trainer->trace, TRACE_LOSS, 0, began);
     profile_lap(trainer->profile, PROFILE_LOSS);
-    model_backward(trainer->model, trainer->param, &trainer->activations, pass, trainer->grad,
-                   listener);
+    model_backward(trainer->model, trainer_weights(trainer), &trainer->activations, pass,
+                   trainer->grad, listener);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
 }
 
@@ -110,13 +169,17 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     profile_lap(trainer->profile, PROFILE_OTHER);
     const uint32_t *order = sampler_order(trainer->sampler, step->epoch);
     size_t batches = sampler_micro_batches(trainer->sampler, step);
-    float weight = 1.0f / (float)step->samples.count;
-    struct pass pass = {
-        .dropout = trainer->dropout, .trace = trainer->trace, .profile = trainer->profile};
+    float weight = scale_of(trainer) / (float)step->samples.count;
+    struct model_listener listener = listener_of(trainer);
+    struct pass pass = {.dropout = trainer->dropout,
+                        .precision = &trainer->precision,
+                        .trace = trainer->trace,
+                        .profile = trainer->profile};
     pass.dropout.step = step->index;
     pass.skipped =
         layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, trainer->rank);
     profile_lap(trainer->profile, PROFILE_DATA);
+    load_weights(trainer);
     memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     trainer->loss = 0;
@@ -127,7 +190,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
         bool last = m + 1 == batches; // only now is a tensor's gradient final
         pass.rows = share.count;
         pass.dropout.samples = order + share.begin;
-        train_rows(trainer, &pass, weight, last ? &trainer->listener : &nobody);
+        train_rows(trainer, &pass, weight, last ? &listener : &nobody);
     }
     trainer->ended_seconds = clock_seconds();
     trainer->seconds = trainer->ended_seconds - began;
@@ -137,10 +200,11 @@ static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset
                           struct slice samples, struct totals *totals)
 {
     struct loss_shape shape = {.rows = samples.count, .outputs = dataset->outputs};
-    struct pass pass = {.rows = samples.count};
+    struct pass pass = {.rows = samples.count, .precision = &trainer->precision};
     for (size_t row = 0; row < samples.count; row++)
         gather(trainer, dataset, row, samples.begin + row);
-    model_forward(trainer->model, trainer->param, &trainer->activations, &pass);
+    precision_round(pass.precision, trainer->activations.a[0], samples.count * dataset->width);
+    model_forward(trainer->model, trainer_weights(trainer), &trainer->activations, &pass);
     if (dataset->labels)
         totals->correct +=
             loss_correct(trainer->activations.a[trainer->model->layers], trainer->labels, shape);
@@ -152,6 +216,7 @@ struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *da
                                struct slice samples)
 {
     struct totals totals = {0};
+    load_weights(trainer);
     for (size_t done = 0; done < samples.count;) {
         size_t left = samples.count - done,
                rows = left < rows_of(trainer) ? left : rows_of(trainer);

@@ -25,7 +25,8 @@ struct trainer {
     size_t rank, world;
     struct dropout dropout; // rate and seed; the rest is filled in
     struct layer_drop layer_drop;
-    float *param, *grad; // slabs (model.count), the caller's
+    float *param, *grad;        // slabs (model.count), the caller's
+    struct precision precision; // kind and scale; the rest is filled in
     struct activations activations;
     int32_t *labels;                // (rows) of the micro-batch at hand
     float *targets;                 // (rows, outputs)
@@ -44,6 +45,9 @@ struct trainer {
 int trainer_init(struct trainer *trainer, const struct trainer *like, size_t rows,
                  struct memory *memory);
 void trainer_release(struct trainer *trainer); // accepts a zeroed struct
+
+/* The parameters that the last gradient was computed with: param, or a rounded copy. */
+const float *trainer_weights(const struct trainer *trainer);
 
 /* grad = this rank's part of the step's gradient. Sets loss and samples. */
 void trainer_gradient(struct trainer *trainer, const struct step *step);

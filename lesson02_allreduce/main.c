@@ -20,19 +20,19 @@ static int train(struct run *run, struct comm *comm, struct against_single *agai
     struct rate rate;
     int error = 0;
     while (!error && run_next(run, &step)) {
-        bool verify = run_verifies(run, &step);
         trainer_gradient(&run->trainer, &step);
         error = allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32, COMM_SUM) ||
                 run_loss(run, &step) ||
-                (verify && against_single_gradient(against, run, comm, &step)) ||
+                (run_verifies(run, &step) && against_single_gradient(against, run, comm, &step)) ||
                 run_rate(run, &step, run_norm(run), &rate);
         if (error)
             break;
         optimizer_step(&run->optimizer, run->param, run->grad, rate);
         run->bytes_sent = comm_bytes_sent(comm);
         run->messages_sent = comm_messages_sent(comm);
-        error = (verify && against_single_parameters(against, run, comm, &step)) ||
-                run_record(run, &step);
+        error =
+            (run_verifies(run, &step) && against_single_parameters(against, run, comm, &step)) ||
+            run_record(run, &step);
     }
     return error;
 }

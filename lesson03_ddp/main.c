@@ -29,18 +29,18 @@ static int train(struct run *run, struct ddp *ddp, struct against_ring *against)
     struct rate rate;
     int error = 0;
     while (!error && run_next(run, &step)) {
-        bool verify = run_verifies(run, &step);
         ddp_begin(ddp);
         trainer_gradient(&run->trainer, &step); // buckets leave as they fill
         error = ddp_wait(ddp, &run->fail) || run_loss(run, &step) ||
-                (verify && against_ring_gradient(against, run, ddp, &step)) ||
+                (run_verifies(run, &step) && against_ring_gradient(against, run, ddp, &step)) ||
                 run_rate(run, &step, run_norm(run), &rate);
         if (error)
             break;
         optimizer_step(&run->optimizer, run->param, run->grad, rate);
         ddp_account(ddp, run);
-        error = (verify && against_ring_parameters(against, run, ddp->comm, &step)) ||
-                rebuild(ddp, run) || run_record(run, &step);
+        error =
+            (run_verifies(run, &step) && against_ring_parameters(against, run, ddp->comm, &step)) ||
+            rebuild(ddp, run) || run_record(run, &step);
     }
     return error;
 }

@@ -33,6 +33,7 @@ static int copy_state(struct against_ddp *against, struct run *run, struct zero1
     int error = 0;
     memcpy(against->param, run->param, against->count * sizeof *run->param);
     against->optimizer.updates = run->optimizer.updates;
+    against->optimizer.skipped = run->optimizer.skipped;
     for (size_t i = 0; i < run->optimizer.states && !error; i++) {
         const float *whole;
         error = zero1_gather_state(zero, i, &whole, &run->fail);

@@ -28,17 +28,16 @@ static int train(struct run *run, struct zero1 *zero, struct against_ddp *agains
     double norm;
     int error = 0;
     while (!error && run_next(run, &step)) {
-        bool verify = run_verifies(run, &step);
         ddp_begin(&zero->ddp);
         trainer_gradient(&run->trainer, &step); // buckets leave as they fill, to their owners
         error = ddp_wait(&zero->ddp, &run->fail) || run_loss(run, &step) ||
-                (verify && against_ddp_gradient(against, run, zero, &step)) ||
+                (run_verifies(run, &step) && against_ddp_gradient(against, run, zero, &step)) ||
                 zero1_norm(zero, run, &norm) || run_rate(run, &step, norm, &rate);
         if (error)
             break;
         optimizer_step(&run->optimizer, run->param, run->grad, rate); // what this rank owns
         error = zero1_share_parameters(zero, run) ||
-                (verify && against_ddp_update(against, run, zero, &step));
+                (run_verifies(run, &step) && against_ddp_update(against, run, zero, &step));
         zero1_account(zero, run);
         error = error || run_record(run, &step);
     }
