@@ -1,5 +1,6 @@
 /* checkpoint: stop here, go on there, and nobody can tell. See the header. */
 #include "lesson01_single/checkpoint_inside.h"
+#include "lesson01_single/checkpoint_counts.h"
 #include "common/tensorfile.h"
 
 #include <errno.h>
@@ -56,12 +57,11 @@ static int describe(struct tensorfile_writer *writer, const struct checkpoint *c
                     struct fail *fail)
 {
     struct setting settings[SETTINGS];
-    char updates[VALUE_BYTES];
-    snprintf(updates, sizeof updates, "%zu", checkpoint->optimizer->updates);
+    struct checkpoint_counts counts = {checkpoint->optimizer, checkpoint->scale};
     checkpoint_settings(checkpoint, settings);
     int error = tensorfile_meta(writer, "format", CHECKPOINT_FORMAT, fail);
     if (!error)
-        error = tensorfile_meta(writer, "updates", updates, fail);
+        error = checkpoint_counts_write(&counts, writer, fail);
     for (size_t i = 0; i < SETTINGS && !error; i++)
         error = tensorfile_meta(writer, settings[i].key, settings[i].value, fail);
     return error;

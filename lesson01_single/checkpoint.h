@@ -13,14 +13,16 @@
 #include "common/fail.h"
 #include "common/options.h"
 #include "common/sampler.h"
+#include "lesson01_single/loss_scale.h"
 #include "lesson01_single/optimizer.h"
 
 struct checkpoint {
     const struct options *options;
     const struct sampler *sampler;
     struct optimizer *optimizer;
-    float *param; // (model.count)
-    bool writes;  // this rank writes the file; every rank takes part in gathering
+    struct loss_scale *scale; // or NULL
+    float *param;             // (model.count)
+    bool writes;              // this rank writes the file; every rank takes part in gathering
 
     /* Points *whole to state `index` of the whole slab (model.count). NULL: the optimizer owns the
      * whole slab already. Called by all ranks alike, in order; valid until the next call. */
@@ -33,7 +35,7 @@ int checkpoint_save(const struct checkpoint *checkpoint, struct fail *fail);
 
 bool checkpoint_exists(const char *directory);
 
-/* Fills param and the owned state from the directory's file, sets optimizer->updates. The file must be of this model,
+/* Fills param and the owned state from the directory's file, sets what is counted (checkpoint_counts.h). The file must be of this model,
  * optimizer and order of samples; anything else is refused, naming what differs. */
 int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, struct fail *fail);
 

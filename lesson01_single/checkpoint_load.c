@@ -1,6 +1,7 @@
 /* checkpoint_load: go on where a run has stopped, or begin with another's parameters. Nothing is taken
  * from a file that is not of this model and order of samples. See checkpoint.h. */
 #include "lesson01_single/checkpoint_inside.h"
+#include "lesson01_single/checkpoint_counts.h"
 #include "common/tensorfile.h"
 
 #include <errno.h>
@@ -110,17 +111,6 @@ static int check_tensors(const struct tensorfile_reader *reader, const struct mo
     return 0;
 }
 
-static int read_updates(const struct tensorfile_reader *reader, size_t *updates, struct fail *fail)
-{
-    const char *text = tensorfile_meta_find(reader, "updates");
-    char *end = NULL;
-    unsigned long long value = text ? strtoull(text, &end, 10) : 0;
-    if (!text || *text < '0' || *text > '9' || *end != '\0')
-        return fail_set(fail, -EINVAL, "updates is '%s', not a number", text ? text : "(none)");
-    *updates = (size_t)value;
-    return 0;
-}
-
 /* Puts the file's name in front of what is wrong with it. */
 static int name_file(const char *path, const struct fail *inner, struct fail *fail)
 {
@@ -140,13 +130,14 @@ int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, 
 {
     char path[PATH_BYTES];
     struct fail inner = {0};
+    struct checkpoint_counts counts = {checkpoint->optimizer, checkpoint->scale};
     struct tensorfile_reader *reader = NULL;
     checkpoint_path(path, directory);
     int error = tensorfile_open(&reader, path, &inner);
     if (!error)
         error = check_settings(reader, checkpoint, &inner);
     if (!error)
-        error = read_updates(reader, &checkpoint->optimizer->updates, &inner);
+        error = checkpoint_counts_read(&counts, reader, &inner);
     if (!error)
         error = check_tensors(reader, checkpoint->optimizer->model, &inner);
     if (!error)

@@ -13,6 +13,7 @@ struct checkpoint run_checkpoint(struct run *run)
         .options = &run->options,
         .sampler = &run->sampler,
         .optimizer = &run->optimizer,
+        .scale = &run->scale,
         .param = run->param,
         .writes = run->environment.rank == 0,
         .gather = run->gather_state,

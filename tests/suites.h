@@ -40,6 +40,7 @@ Suite *norm_suite(void);
 Suite *optimizer_suite(void);
 Suite *schedule_suite(void);
 Suite *trainer_suite(void);
+Suite *precision_suite(void);
 Suite *golden_suite(void);
 Suite *reduce_suite(void);
 Suite *choice_suite(void);
@@ -133,6 +134,7 @@ static const struct suite_entry suites[] = {
     {"optimizer", optimizer_suite},
     {"schedule", schedule_suite},
     {"trainer", trainer_suite},
+    {"precision", precision_suite},
     {"golden", golden_suite},
     {"reduce", reduce_suite},
     {"choice", choice_suite},

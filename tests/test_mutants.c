@@ -433,6 +433,23 @@ START_TEST(a_shard_summed_in_full_is_found_by_lesson_4)
 }
 END_TEST
 
+/* --- 16 bits --------------------------------------------------------------------------------- */
+
+START_TEST(a_scale_that_is_not_taken_back_is_found_by_the_slope)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "        trainer->grad[i] *= unscale;",
+        .mistake = "        trainer->grad[i] *= unscale > 0;",
+        .lesson = {1, 1},
+        .arguments = "--steps 2 --precision fp16",
+        .proof = "verify step 0: gradient ~ slope of the loss",
+        .place = "first at fc1.weight[",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
 /* --- what is not finite ---------------------------------------------------------------------- */
 
 START_TEST(a_nan_on_one_side_is_found_by_lesson_2)
@@ -563,6 +580,7 @@ Suite *mutants_suite(void)
     tcase_add_test(tcase, what_is_sent_and_kept_back_too_is_found_by_lesson_3);
     tcase_add_test(tcase, a_sums_rounding_that_nobody_keeps_is_found_by_lesson_4);
     tcase_add_test(tcase, a_shard_summed_in_full_is_found_by_lesson_4);
+    tcase_add_test(tcase, a_scale_that_is_not_taken_back_is_found_by_the_slope);
     tcase_add_test(tcase, a_nan_on_one_side_is_found_by_lesson_2);
     tcase_add_test(tcase, a_tree_that_forgets_its_own_part_is_found_by_lesson_2);
     tcase_add_test(tcase, halves_given_in_another_order_are_found_by_lesson_2);

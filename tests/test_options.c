@@ -114,6 +114,17 @@ START_TEST(algorithm_and_transport_are_told_by_name)
 }
 END_TEST
 
+START_TEST(fp16_has_a_loss_scale_and_others_none_unless_it_is_given)
+{
+    ck_assert_double_eq(parsed(1, (char[]){"--precision fp16"}).loss_scale, 0);
+    ck_assert_double_eq(parsed(1, (char[]){"--precision bf16"}).loss_scale, 1);
+    ck_assert_double_eq(parsed(1, (char[]){""}).loss_scale, 1);
+    ck_assert_double_eq(parsed(1, (char[]){"--precision bf16 --loss-scale 64"}).loss_scale, 64);
+    ck_assert_double_eq(parsed(1, (char[]){"--precision fp16 --loss-scale none"}).loss_scale, 1);
+    parsed(3, (char[]){"--compress bf16 --error-feedback --precision fp16 --loss-scale 1024"});
+}
+END_TEST
+
 static const struct {
     int lesson;
     const char *line, *said; // `said` is part of the refusal
@@ -199,6 +210,12 @@ static const struct {
     {3, "--compress bf16 --algorithm ring", "leave out --algorithm, or give direct"},
     {4, "--compress bf16 --algorithm auto", "leave out --algorithm, or give direct"},
     {2, "--compress bf16", "--compress exists from lesson 3 on"},
+    {1, "--precision fp8", "--precision: expected fp32 | bf16 | fp16, found 'fp8'"},
+    {1, "--loss-scale 2", "--loss-scale means nothing without --precision bf16 or fp16"},
+    {1, "--precision fp16 --loss-scale 3", "a power of two from 2 to 16777216, found '3'"},
+    {1, "--precision fp16 --loss-scale 1", "dynamic, none, or a power of two"},
+    {3, "--compress bf16 --error-feedback --precision fp16", "exclude each other: an update"},
+    {3, "--compress bf16 --error-feedback --save s", "--error-feedback and --save exclude"},
     {4, "--algorithm tree",
      "lesson 4 needs a reduce-scatter, which only these have: ring | direct | auto"},
     {4, "--stage 2", "--stage 2 is not part of this version; accepted: 1"},
@@ -319,6 +336,8 @@ static const char *another_value(const struct flag *flag)
         return "const:1";
     case FLAG_HIDDEN:
         return "7";
+    case FLAG_SCALE:
+        return "4";
     default:
         return flag->accepts ? "elsewhere" : NULL;
     }
@@ -362,6 +381,7 @@ Suite *options_suite(void)
     tcase_add_test(tcase, nothing_given_means_the_defaults);
     tcase_add_test(tcase, each_flag_reaches_its_field);
     tcase_add_test(tcase, the_last_of_a_repeated_flag_counts);
+    tcase_add_test(tcase, fp16_has_a_loss_scale_and_others_none_unless_it_is_given);
     tcase_add_test(tcase, algorithm_and_transport_are_told_by_name);
     tcase_add_loop_test(tcase, what_is_not_right_is_refused_by_name, 0, REFUSED);
     tcase_add_test(tcase, blanks_around_a_number_are_refused);

@@ -95,6 +95,30 @@ START_TEST(overlap_changes_no_bit_of_a_whole_run)
 }
 END_TEST
 
+/* With the proofs of every lesson, and the last two bit for bit. */
+START_TEST(in_16_bits_each_lesson_is_the_one_below)
+{
+    static const char *const types[] = {"--precision bf16", "--precision fp16",
+                                        "--precision bf16 --loss-scale 4096",
+                                        "--precision fp16 --compress bf16"};
+    enum { TYPES = sizeof types / sizeof *types };
+    int world = 1 + _i % WORLDS, type = _i / WORLDS % TYPES;
+    bool compresses = type == TYPES - 1; // which begins at lesson 3
+    char rule[ARGUMENTS_BYTES / 2];
+    struct folder folder;
+    folder_open(&folder);
+    snprintf(rule, sizeof rule, "%s %s", rules[type], types[type]);
+    if (!compresses)
+        climb(&folder, (struct lesson){1, 1}, rule, "one");
+    if (!compresses)
+        climb(&folder, (struct lesson){2, world}, rule, "two");
+    climb(&folder, (struct lesson){3, world}, rule, "three");
+    climb(&folder, (struct lesson){4, world}, rule, "four");
+    lesson_dumps_equal(&folder, "three four");
+    folder_close(&folder);
+}
+END_TEST
+
 /* Other buckets, other owners of an element: without error feedback the bits are the same. */
 START_TEST(compressed_lessons_agree_bit_for_bit)
 {
@@ -168,6 +192,7 @@ Suite *stairs_suite(void)
                         WORLDS);
     tcase_add_loop_test(tcase, overlap_changes_no_bit_of_a_whole_run, 0, 2);
     tcase_add_loop_test(tcase, compressed_lessons_agree_bit_for_bit, 0, 2 * RULES * WORLDS);
+    tcase_add_loop_test(tcase, in_16_bits_each_lesson_is_the_one_below, 0, 4 * WORLDS);
     tcase_add_test(tcase, a_rerun_has_the_same_bits);
     tcase_add_loop_test(tcase, blas_threads_and_forks_change_no_result, 0, 4);
     suite_add_tcase(suite, tcase);
