@@ -15,7 +15,7 @@ START_TEST(a_sum_instead_of_a_mean_is_found_by_the_slope)
 {
     static const struct mutant mutant = {
         .file = "lesson01_single/trainer.c",
-        .text = "weight = 1.0f / (float)step->samples.count",
+        .text = "weight = scale_of(trainer) / (float)step->samples.count",
         .mistake = "weight = 1",
         .lesson = {1, 1},
         .arguments = "--steps 1 --batch 32",
@@ -32,7 +32,7 @@ START_TEST(a_sum_of_the_ranks_means_is_found_by_lesson_2)
 {
     static const struct mutant mutant = {
         .file = "lesson01_single/trainer.c",
-        .text = "weight = 1.0f / (float)step->samples.count",
+        .text = "weight = scale_of(trainer) / (float)step->samples.count",
         .mistake = "weight = (float)trainer->world / (float)step->samples.count",
         .lesson = {2, 2},
         .arguments = "--steps 2",
@@ -48,7 +48,7 @@ START_TEST(a_mean_divided_twice_is_found_by_lesson_2)
 {
     static const struct mutant mutant = {
         .file = "lesson01_single/trainer.c",
-        .text = "weight = 1.0f / (float)step->samples.count",
+        .text = "weight = scale_of(trainer) / (float)step->samples.count",
         .mistake = "weight = 1.0f / (float)(trainer->world * step->samples.count)",
         .lesson = {2, 3},
         .arguments = "--steps 2",
