@@ -264,7 +264,7 @@ void bound_step(struct bound *bound, struct trainer *trainer, const struct step 
     memset(bound->gradient, 0, model->count * sizeof *bound->gradient);
     memset(bound->size, 0, model->count * sizeof *bound->size);
     memset(bound->bound, 0, model->count * sizeof *bound->bound);
-    reference_load(&bound->reference, trainer_weights(trainer));
+    reference_load(&bound->reference, trainer_load_weights(trainer));
     bound->unit = precision_unit(trainer->precision.kind);
     bound->least = precision_least(trainer->precision.kind);
     bound->scale = trainer->precision.scale ? (double)trainer->precision.scale->value : 1;

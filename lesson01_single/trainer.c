@@ -57,20 +57,20 @@ void trainer_release(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-const float *trainer_weights(const struct trainer *trainer)
+/* As they were loaded last. */
+static const float *weights_of(const struct trainer *trainer)
 {
     return trainer->precision.param ? trainer->precision.param : trainer->param;
 }
 
-/* Rounds the weights anew: once per update. */
-static void load_weights(struct trainer *trainer)
+const float *trainer_load_weights(struct trainer *trainer)
 {
     struct precision *precision = &trainer->precision;
-    precision->nonzero = precision->flushed = precision->infinite = 0;
     if (!precision->param)
-        return;
+        return trainer->param;
     memcpy(precision->param, trainer->param, trainer->model->count * sizeof *trainer->param);
     precision_round(precision, precision->param, trainer->model->count);
+    return precision->param;
 }
 
 static float scale_of(const struct trainer *trainer)
@@ -150,15 +150,15 @@ static void train_rows(struct trainer *trainer, const struct pass *pass, float w
                        const struct model_listener *listener)
 {
     fetch_rows(trainer, pass);
-    model_forward(trainer->model, trainer_weights(trainer), &trainer->activations, pass);
+    model_forward(trainer->model, weights_of(trainer), &trainer->activations, pass);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     double began = trace_begin(trainer->trace);
     trainer->loss += loss_of_rows(trainer, trainer->dataset, pass->rows, weight);
     trainer->samples += pass->rows;
     trace_end(trainer->trace, TRACE_LOSS, 0, began);
     profile_lap(trainer->profile, PROFILE_LOSS);
-    model_backward(trainer->model, trainer_weights(trainer), &trainer->activations, pass,
-                   trainer->grad, listener);
+    model_backward(trainer->model, weights_of(trainer), &trainer->activations, pass, trainer->grad,
+                   listener);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
 }
 
@@ -179,7 +179,8 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     pass.skipped =
         layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, trainer->rank);
     profile_lap(trainer->profile, PROFILE_DATA);
-    load_weights(trainer);
+    trainer->precision.nonzero = trainer->precision.flushed = trainer->precision.infinite = 0;
+    trainer_load_weights(trainer);
     memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     trainer->loss = 0;
@@ -204,7 +205,7 @@ static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset
     for (size_t row = 0; row < samples.count; row++)
         gather(trainer, dataset, row, samples.begin + row);
     precision_round(pass.precision, trainer->activations.a[0], samples.count * dataset->width);
-    model_forward(trainer->model, trainer_weights(trainer), &trainer->activations, &pass);
+    model_forward(trainer->model, weights_of(trainer), &trainer->activations, &pass);
     if (dataset->labels)
         totals->correct +=
             loss_correct(trainer->activations.a[trainer->model->layers], trainer->labels, shape);
@@ -216,7 +217,7 @@ struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *da
                                struct slice samples)
 {
     struct totals totals = {0};
-    load_weights(trainer);
+    trainer_load_weights(trainer);
     for (size_t done = 0; done < samples.count;) {
         size_t left = samples.count - done,
                rows = left < rows_of(trainer) ? left : rows_of(trainer);

@@ -46,8 +46,8 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
                  struct memory *memory);
 void trainer_release(struct trainer *trainer); // accepts a zeroed struct
 
-/* The parameters that the last gradient was computed with: param, or a rounded copy. */
-const float *trainer_weights(const struct trainer *trainer);
+/* What a gradient at the present parameters is computed with: param, or a copy that is rounded anew. */
+const float *trainer_load_weights(struct trainer *trainer);
 
 /* grad = this rank's part of the step's gradient. Sets loss and samples. */
 void trainer_gradient(struct trainer *trainer, const struct step *step);

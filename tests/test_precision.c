@@ -53,7 +53,8 @@ START_TEST(weights_activations_and_their_gradients_are_of_the_type)
     struct step step = sampler_step(&run->sampler, 0);
     const struct activations *activations = &run->trainer.activations;
     trainer_gradient(&run->trainer, &step);
-    ck_assert(of_type(run->options.precision, trainer_weights(&run->trainer), run->model.count));
+    ck_assert(
+        of_type(run->options.precision, trainer_load_weights(&run->trainer), run->model.count));
     ck_assert(!of_type(run->options.precision, run->param, run->model.count));
     for (size_t layer = 0; layer <= run->model.layers; layer++) // the last holds dy by now
         ck_assert_msg(of_type(run->options.precision, activations->a[layer],
