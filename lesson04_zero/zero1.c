@@ -94,16 +94,18 @@ int zero1_norm(const struct zero1 *zero, struct run *run, double *norm)
     return error;
 }
 
+static int gather_bucket(const struct zero1 *zero, size_t index, float *slab)
+{
+    struct slice bucket = zero->ddp.plan.buckets[index].slice;
+    comm_tag(zero->ddp.comm, (uint32_t)index);
+    return all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);
+}
+
 int zero1_gather(const struct zero1 *zero, float *slab)
 {
     int error = 0;
-    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
-        struct slice bucket = zero->ddp.plan.buckets[i].slice;
-        double began = trace_begin(zero->ddp.trace);
-        comm_tag(zero->ddp.comm, (uint32_t)i);
-        error = all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);
-        ddp_record(&zero->ddp, TRACE_GATHER, i, began);
-    }
+    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++)
+        error = gather_bucket(zero, i, slab);
     comm_tag(zero->ddp.comm, 0);
     return error;
 }
@@ -111,7 +113,13 @@ int zero1_gather(const struct zero1 *zero, float *slab)
 int zero1_share_parameters(struct zero1 *zero, struct run *run)
 {
     double began = clock_seconds();
-    int error = zero1_gather(zero, run->param);
+    int error = 0;
+    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
+        double bucket_began = trace_begin(zero->ddp.trace);
+        error = gather_bucket(zero, i, run->param);
+        ddp_record(&zero->ddp, TRACE_GATHER, i, bucket_began);
+    }
+    comm_tag(zero->ddp.comm, 0);
     zero->gather_seconds = clock_seconds() - began;
     run->exposed_seconds += zero->gather_seconds; // nothing is computed meanwhile
     trace_end(run->trace, TRACE_WAIT, 0, began);

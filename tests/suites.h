@@ -76,6 +76,7 @@ Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *overlap_suite(void);
+Suite *traces_suite(void);
 Suite *forks_suite(void);
 Suite *standard_files_suite(void);
 Suite *accumulate_suite(void);
@@ -170,6 +171,7 @@ static const struct suite_entry suites[] = {
     {"corpus", corpus_suite},
     {"run", run_suite},
     {"overlap", overlap_suite},
+    {"traces", traces_suite},
     {"forks", forks_suite},
     {"standard_files", standard_files_suite},
     {"accumulate", accumulate_suite},

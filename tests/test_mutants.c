@@ -310,15 +310,15 @@ START_TEST(parameters_not_gathered_on_one_rank_are_found_by_lesson_4)
 {
     static const struct mutant mutant = {
         .file = "lesson04_zero/zero1.c",
-        .text = "        error = all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, "
-                "COMM_F32);",
+        .text =
+            "    return all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);",
         .mistake = "        static float aside[1 << 16];\n"
                    "        float *to = slab + bucket.begin;\n"
                    "        for (size_t j = 0; j < bucket.count; j++)\n"
                    "            aside[j] = to[j];\n"
                    "        if (comm_rank(zero->ddp.comm) == 1)\n"
                    "            to = aside;\n"
-                   "        error = all_gather(zero->ddp.comm, to, bucket.count, COMM_F32);",
+                   "    return all_gather(zero->ddp.comm, to, bucket.count, COMM_F32);",
         .lesson = {4, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0, rank 1: parameters = lesson 3's parameters",
