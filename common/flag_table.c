@@ -28,6 +28,8 @@ const struct flag flags[] = {
      "tensors that are not trained, as in fc1.weight; fc1 stands for all of its own", NULL},
     {"dropout", "P", "0", FLAG_REAL, AT(dropout), 0, 0.99, ALL, FLAG_SHARED,
      "leave each hidden unit out of training with this probability", NULL},
+    {"recompute", "K", "1", FLAG_WHOLE, AT(recompute), 1, OPTIONS_HIDDEN_MOST + 1, ALL, FLAG_SHARED,
+     "keep every K-th activation only and compute the others again in backward: less memory", NULL},
     {"layer-drop", "P", "0", FLAG_REAL, AT(layer_drop), 0, 1, ALL, FLAG_SHARED,
      "leave each hidden layer of equal widths out of a rank's update with this probability", NULL},
 

@@ -209,6 +209,8 @@ int metrics_summary(struct metrics *metrics, const struct metrics_summary *summa
     add_real(&line, "test_accuracy", summary->test_accuracy);
     add_times(&line, &summary->times);
     add_whole(&line, "bytes_sent", summary->bytes_sent);
+    add_whole(&line, "activation_bytes", summary->activation_bytes);
+    add_whole(&line, "recomputed_layers", summary->recomputed_layers);
     add_whole(&line, "comparisons", summary->comparisons);
     add_whole(&line, "failed", summary->failed);
     return finish(metrics, &line, fail);

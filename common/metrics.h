@@ -79,6 +79,8 @@ struct metrics_summary {
     double train_loss, test_loss, test_accuracy;
     struct metrics_times times;
     size_t bytes_sent;
+    size_t activation_bytes;    // that training keeps, by the ledger
+    size_t recomputed_layers;   // that went forward again in backward
     size_t comparisons, failed; // of the verification
 };
 

@@ -42,6 +42,7 @@ struct options {
     const char *tie;    // "fc3=fc2,...": layers that use another's weight; or NULL
     const char *freeze; // tensors that stay as they are; or NULL
     double layer_drop;  // the probability that a rank leaves a hidden layer out of an update
+    size_t recompute;   // every K-th activation is kept, the others are computed again; 1: all kept
     double dropout;     // the probability that a hidden unit is left out of training
 
     size_t epochs;         // passes over the data; not used when steps is given

@@ -145,6 +145,24 @@ void model_forward(const struct model *model, const float *param, struct activat
                         pass->rows * model->widths[layer + 1]);
         trace_end(pass->trace, TRACE_FORWARD, layer + 1, began);
     }
+    activations_filled(activations, model->layers);
+}
+
+/* Where a[layer] is neither kept nor still there, goes forward again from the nearest one kept below: the
+ * same steps on the same numbers, dropout's masks among them, and so the same bits. */
+static void recompute(const struct walk *walk, size_t layer)
+{
+    struct activations *activations = walk->activations;
+    size_t kept = layer / activations->every * activations->every;
+    if (kept == layer || kept == activations->held)
+        return;
+    for (size_t again = kept; again < layer; again++) {
+        double began = trace_begin(walk->pass->trace);
+        layer_forward(walk, again);
+        trace_end(walk->pass->trace, TRACE_FORWARD, again + 1, began);
+    }
+    activations->held = kept;
+    activations->recomputed += layer - kept;
 }
 
 /* Does some layer that takes part use the tensor? */
@@ -219,6 +237,7 @@ void model_backward(const struct model *model, const float *param, struct activa
     struct walk walk = {model, param, activations, pass, grad, listener};
     float *d = activations->a[model->layers]; // the gradient with respect to a[layer + 1]
     for (size_t layer = model->layers; layer-- > model->lowest;) {
+        recompute(&walk, layer);
         double began = trace_begin(pass->trace);
         d = layer_backward(&walk, layer, d);
         trace_end(pass->trace, TRACE_BACKWARD, layer + 1, began);

@@ -35,6 +35,11 @@ static void introduce(const struct run *run)
     printf(" network of %zu parameter%s, %zu update%s of up to %zu sample%s\n", run->model.count,
            run->model.count == 1 ? "" : "s", run->updates, run->updates == 1 ? "" : "s", most,
            most == 1 ? "" : "s");
+    size_t all_bytes =
+        run->trainer.activations.capacity * activations_width(&run->model, 1) * sizeof(float);
+    if (run->options.recompute > 1)
+        printf("activations: %zu bytes, keeping one in %zu; all would be %zu\n",
+               run->activation_bytes, run->options.recompute, all_bytes);
     if (run->optimizer.updates == run->updates)
         printf("all of them were made before: nothing is left to do\n");
 }

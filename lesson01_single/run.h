@@ -48,6 +48,7 @@ struct run {
     size_t trained_count;
     float *param, *grad;
     struct trainer trainer;
+    size_t activation_bytes; // what the ledger says it keeps
     struct optimizer optimizer;
     struct loss_scale scale;
     bool skip;            // this step's gradient overflowed: no update, on no rank

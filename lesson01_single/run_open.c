@@ -85,12 +85,14 @@ static int init_trainer(struct run *run)
         .rank = (size_t)run->environment.rank,
         .world = world,
         .dropout = {.rate = (float)run->options.dropout, .seed = run->options.seed},
+        .recompute = run->options.recompute,
         .layer_drop = {.rate = run->options.layer_drop, .seed = run->options.seed},
         .param = run->param,
         .grad = run->grad,
         .precision = {.kind = run->options.precision, .scale = &run->scale},
     };
     int error = trainer_init(&run->trainer, &like, slice_of(most, world, 0).count, &run->memory);
+    run->activation_bytes = run->memory.now_bytes[MEMORY_ACTIVATIONS];
     if (error)
         return fail_set(&run->fail, error, "no memory for the activations of %zu samples", most);
     return 0;

@@ -29,7 +29,8 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     trainer->precision.param = NULL;
     trainer->trace = NULL; // its owner sets them
     trainer->profile = NULL;
-    int error = activations_init(&trainer->activations, trainer->model, rows, memory);
+    int error = activations_init_every(&trainer->activations, trainer->model, rows,
+                                       trainer->recompute > 0 ? trainer->recompute : 1, memory);
     if (error)
         return error;
     size_t outputs = outputs_of(trainer);

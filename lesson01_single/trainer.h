@@ -25,6 +25,7 @@ struct trainer {
     size_t rank, world;
     struct dropout dropout; // rate and seed; the rest is filled in
     struct layer_drop layer_drop;
+    size_t recompute;           // keep every such activation only; 0 or 1: all
     float *param, *grad;        // slabs (model.count), the caller's
     struct precision precision; // kind and scale; the rest is filled in
     struct activations activations;

@@ -16,6 +16,7 @@ int against_single_init(struct against_single *against, struct run *run)
     size_t count = run->model.count, world = (size_t)run->environment.world;
     size_t batch = run->options.batch;
     struct trainer like = run->trainer;
+    like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = (struct model_listener){0};
     int error = trainer_init(&against->replay, &like,
                              batch < run->train.count ? batch : run->train.count, &run->memory);

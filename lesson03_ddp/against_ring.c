@@ -33,6 +33,7 @@ int against_ring_init(struct against_ring *against, struct run *run, const struc
         return 0;
     size_t count = run->model.count, rows = run->trainer.activations.capacity;
     struct trainer like = run->trainer;
+    like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = (struct model_listener){0};
     int error = trainer_init(&against->replay, &like, rows, &run->memory);
     float **slabs[] = {&against->mine, &against->whole, &against->sizes, &against->before};

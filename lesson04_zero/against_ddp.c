@@ -20,6 +20,7 @@ static int take_memory(struct against_ddp *against, struct run *run)
     struct trainer like = run->trainer;
     like.param = against->param;
     like.grad = against->grad;
+    like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = ddp_listener(&against->ddp);
     int error = trainer_init(&against->trainer, &like, rows, &against->memory);
     return error ? error

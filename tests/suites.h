@@ -35,6 +35,7 @@ Suite *dropout_suite(void);
 Suite *tie_suite(void);
 Suite *freeze_suite(void);
 Suite *layer_drop_suite(void);
+Suite *recompute_suite(void);
 Suite *model_suite(void);
 Suite *norm_suite(void);
 Suite *optimizer_suite(void);
@@ -130,6 +131,7 @@ static const struct suite_entry suites[] = {
     {"tie", tie_suite},
     {"freeze", freeze_suite},
     {"layer_drop", layer_drop_suite},
+    {"recompute", recompute_suite},
     {"model", model_suite},
     {"norm", norm_suite},
     {"optimizer", optimizer_suite},

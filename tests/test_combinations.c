@@ -30,6 +30,10 @@ static const struct combination combinations[] = {
               "--batch 21 --accumulate 3 --clip 1 --optimizer adam --lr 0.003",
      .rebuilt = true,
      .drops = true},
+    {.flags = "--hidden 20,9,14,9 --recompute 2 --batch 50 --dropout 0.2"},
+    {.flags = "--hidden 12,12,12,12,12,12 --recompute 3 --tie fc5=fc2 --freeze fc4 "
+              "--layer-drop 0.3 --batch 19 --accumulate 2 --optimizer adam --lr 0.003",
+     .drops = true},
     {.flags = "--hidden 16,16,16 --tie fc3=fc2 --batch 24 --weight-decay 0.1"},
     {.flags = "--hidden 16,16,16 --tie fc2=fc3 --batch 24 --accumulate 2 --clip 1.5",
      .rebuilt = true},
