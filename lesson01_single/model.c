@@ -134,17 +134,23 @@ static void layer_forward(const struct walk *walk, size_t layer)
     dropout_forward(&walk->pass->dropout, layer, y, shape.rows, shape.out);
 }
 
+/* The same, rounded to the precision asked for, and traced. */
+static void go_forward(const struct walk *walk, size_t layer)
+{
+    const struct pass *pass = walk->pass;
+    double began = trace_begin(pass->trace);
+    layer_forward(walk, layer);
+    precision_round(pass->precision, walk->activations->a[layer + 1],
+                    pass->rows * walk->model->widths[layer + 1]);
+    trace_end(pass->trace, TRACE_FORWARD, layer + 1, began);
+}
+
 void model_forward(const struct model *model, const float *param, struct activations *activations,
                    const struct pass *pass)
 {
     struct walk walk = {.model = model, .param = param, .activations = activations, .pass = pass};
-    for (size_t layer = 0; layer < model->layers; layer++) {
-        double began = trace_begin(pass->trace);
-        layer_forward(&walk, layer);
-        precision_round(pass->precision, activations->a[layer + 1],
-                        pass->rows * model->widths[layer + 1]);
-        trace_end(pass->trace, TRACE_FORWARD, layer + 1, began);
-    }
+    for (size_t layer = 0; layer < model->layers; layer++)
+        go_forward(&walk, layer);
     activations_filled(activations, model->layers);
 }
 
@@ -156,11 +162,8 @@ static void recompute(const struct walk *walk, size_t layer)
     size_t kept = layer / activations->every * activations->every;
     if (kept == layer || kept == activations->held)
         return;
-    for (size_t again = kept; again < layer; again++) {
-        double began = trace_begin(walk->pass->trace);
-        layer_forward(walk, again);
-        trace_end(walk->pass->trace, TRACE_FORWARD, again + 1, began);
-    }
+    for (size_t again = kept; again < layer; again++)
+        go_forward(walk, again);
     activations->held = kept;
     activations->recomputed += layer - kept;
 }

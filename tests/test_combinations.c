@@ -31,6 +31,9 @@ static const struct combination combinations[] = {
      .rebuilt = true,
      .drops = true},
     {.flags = "--hidden 20,9,14,9 --recompute 2 --batch 50 --dropout 0.2"},
+    {.flags = "--hidden 14,14,14,14 --recompute 2 --precision bf16 --batch 50 --dropout 0.2 "
+              "--layer-drop 0.3",
+     .drops = true},
     {.flags = "--hidden 12,12,12,12,12,12 --recompute 3 --tie fc5=fc2 --freeze fc4 "
               "--layer-drop 0.3 --batch 19 --accumulate 2 --optimizer adam --lr 0.003",
      .drops = true},
