@@ -111,6 +111,12 @@ lab-rate: all ## what a larger batch does to the loss, and --lr-scale
 lab-buckets: $(BUILD)/lab_buckets $(BUILD)/launch ## how large should a bucket be? (LINKS="plain 50mbit,1ms" WORLDS="2 4")
 	@sh lesson03_ddp/lab_buckets.sh $(BUILD)
 
+lab-compress: $(BUILD)/lesson03_ddp $(BUILD)/launch ## when do half the bytes pay, and when does error feedback show?
+	@sh lesson03_ddp/lab_compress.sh $(BUILD)
+
+lab-precision: $(BUILD)/lesson01_single ## what does a gradient lose in bf16 and fp16, and when does it matter?
+	@sh lesson01_single/lab_precision.sh $(BUILD)
+
 bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
 	@sh tests/peers/bench_train.sh $(BUILD)
@@ -230,5 +236,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-deadlock lab-buckets lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-compress lab-precision lab-deadlock lab-buckets lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always
