@@ -93,6 +93,7 @@ Suite *restarts_suite(void);
 Suite *jobs_suite(void);
 Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
+Suite *mutants_half_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -189,6 +190,7 @@ static const struct suite_entry suites[] = {
     {"jobs", jobs_suite},
     {"namespaces", namespaces_suite},
     {"mutants", mutants_suite},
+    {"mutants_half", mutants_half_suite},
     {NULL, NULL},
 };
 
