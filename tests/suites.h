@@ -94,6 +94,7 @@ Suite *jobs_suite(void);
 Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
 Suite *mutants_half_suite(void);
+Suite *model_mutants_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -191,6 +192,7 @@ static const struct suite_entry suites[] = {
     {"namespaces", namespaces_suite},
     {"mutants", mutants_suite},
     {"mutants_half", mutants_half_suite},
+    {"model_mutants", model_mutants_suite},
     {NULL, NULL},
 };
 
