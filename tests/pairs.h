@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PAIRS_VALUES_MOST = 8, PAIRS_FACTORS_MOST = 24, PAIRS_ROWS_MOST = 256 };
+enum { PAIRS_VALUES_MOST = 8, PAIRS_FACTORS_MOST = 32, PAIRS_ROWS_MOST = 256 };
 
 /* Flags to choose among, "" for none. The values end with NULL. */
 struct pairs_factor {

@@ -33,6 +33,8 @@ static const struct pairs_factor common_factors[] = {
     {{"", "--metrics m.jsonl"}},
     {{"", "--dump d --dump-steps 3"}},
     {{"", "--trace t.json", "--profile"}},
+    {{"", "--precision bf16", "--precision fp16", "--precision fp16 --loss-scale 64",
+      "--precision bf16 --loss-scale dynamic"}},
     {{"", "--save"}}, // the run stops half-way, and goes on
 };
 enum { COMMON = sizeof common_factors / sizeof *common_factors };
@@ -62,7 +64,10 @@ static const struct pairs_factor halved_algorithm = {
 
 static const char own_sum[] = "--compress bf16 is an all-reduce of its own";
 static const char no_layer[] = "--layer-drop: no hidden layer has as many outputs as inputs";
+static const char skips[] = "--error-feedback and a dynamic --loss-scale exclude each other";
 static const struct pairs_refusal refusals[] = {
+    {"--compress bf16 --error-feedback", "--precision fp16", skips},
+    {"--compress bf16 --error-feedback", "--precision bf16 --loss-scale dynamic", skips},
     {"--layer-drop 0.4", "--hidden none", no_layer},
     {"--layer-drop 0.4", "--hidden 6,5,4", no_layer},
     {"--layer-drop 0.4", "--hidden 6,5,4 --freeze fc2", no_layer},
@@ -124,14 +129,21 @@ static void write_data(const struct folder *folder)
     lesson_write(folder, "r.csv", numbers);
 }
 
+/* Of an update that is skipped, nothing is compared: a short run may have made no other. */
+static bool holds(const struct program *program)
+{
+    const char *out = program->out;
+    return program->code == 0 &&
+           (strstr(out, "all hold") || strstr(out, "1 comparison, which holds") ||
+            (strstr(out, "nothing was compared") && strstr(out, "a gradient overflowed")));
+}
+
 static void must_hold(const struct folder *folder, struct lesson lesson, const char *arguments)
 {
     struct program program;
     lesson_run(&program, folder, lesson, arguments);
-    ck_assert_msg(program.code == 0 && strstr(program.out, "all hold") &&
-                      !strstr(program.out, "nothing was compared"),
-                  "lesson %d, world %d: %s\nends with %d\n%s%s", lesson.number, lesson.world,
-                  arguments, program.code, program.out, program.err);
+    ck_assert_msg(holds(&program), "lesson %d, world %d: %s\nends with %d\n%s%s", lesson.number,
+                  lesson.world, arguments, program.code, program.out, program.err);
     program_close(&program);
 }
 
