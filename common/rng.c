@@ -1,30 +1,28 @@
 /* rng: Philox4x32-10, a bijection of 128 bits under a 64-bit key. See the header. */
 #include "common/rng.h"
 
-#include <string.h>
-
 enum { ROUNDS = 10 };
 
 static const uint32_t MULTIPLY_0 = 0xD2511F53, MULTIPLY_1 = 0xCD9E8D57;
 static const uint32_t WEYL_0 = 0x9E3779B9, WEYL_1 = 0xBB67AE85;
 
-static void philox_round(uint32_t c[4], uint32_t key_0, uint32_t key_1)
-{
-    uint64_t a = (uint64_t)MULTIPLY_0 * c[0], b = (uint64_t)MULTIPLY_1 * c[2];
-    uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ key_0, (uint32_t)b,
-                        (uint32_t)(a >> 32) ^ c[3] ^ key_1, (uint32_t)a};
-    memcpy(c, next, sizeof next);
-}
-
 void rng_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t key_0 = key[0], key_1 = key[1];
-    memcpy(out, counter, 4 * sizeof *out);
     for (int i = 0; i < ROUNDS; i++) {
-        philox_round(out, key_0, key_1);
+        uint64_t a = (uint64_t)MULTIPLY_0 * c0, b = (uint64_t)MULTIPLY_1 * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ key_0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ key_1;
+        c3 = (uint32_t)a;
         key_0 += WEYL_0;
         key_1 += WEYL_1;
     }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
 }
 
 void rng_block(const struct rng *rng, uint64_t block, uint32_t out[4])

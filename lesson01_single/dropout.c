@@ -11,10 +11,16 @@ static uint64_t block_of(const struct dropout *dropout, size_t layer, size_t uni
     return (uint64_t)dropout->step << 23 | (uint64_t)layer << 18 | unit / WORDS;
 }
 
-static float factor_of(const struct dropout *dropout, uint32_t bits)
+static float scale_of(const struct dropout *dropout)
 {
-    float uniform = (float)(bits >> 8) * 0x1p-24f; // in [0, 1)
-    return uniform < dropout->rate ? 0 : 1 / (1 - dropout->rate);
+    return 1 / (1 - dropout->rate);
+}
+
+static float factor_of(float rate, float scale, uint32_t bits)
+{
+    float uniform =
+        (float)(int32_t)(bits >> 8) * 0x1p-24f; // in [0, 1); from 24 bits the sign is free
+    return uniform < rate ? 0 : scale;
 }
 
 float dropout_factor(const struct dropout *dropout, uint32_t sample, size_t layer, size_t unit)
@@ -24,7 +30,7 @@ float dropout_factor(const struct dropout *dropout, uint32_t sample, size_t laye
     if (dropout->rate == 0)
         return 1;
     rng_block(&rng, block_of(dropout, layer, unit), words);
-    return factor_of(dropout, words[unit % WORDS]);
+    return factor_of(dropout->rate, scale_of(dropout), words[unit % WORDS]);
 }
 
 /* A product, not a choice: a NaN stays a NaN, also where it would be left out. */
@@ -32,11 +38,12 @@ static void row_forward(const struct dropout *dropout, const struct rng *rng, si
                         float *y, size_t width)
 {
     uint32_t words[WORDS];
+    float rate = dropout->rate, scale = scale_of(dropout);
     for (size_t unit = 0; unit < width; unit += WORDS) {
         size_t most = width - unit < WORDS ? width - unit : WORDS;
         rng_block(rng, block_of(dropout, layer, unit), words);
         for (size_t i = 0; i < most; i++)
-            y[unit + i] *= factor_of(dropout, words[i]);
+            y[unit + i] *= factor_of(rate, scale, words[i]);
     }
 }
 
@@ -52,7 +59,7 @@ void dropout_forward(const struct dropout *dropout, size_t layer, float *y, size
 
 void dropout_backward(const struct dropout *dropout, float *dy, size_t count)
 {
-    float scale = 1 / (1 - dropout->rate);
+    float scale = scale_of(dropout);
     for (size_t i = 0; i < count && scale > 1; i++)
         dy[i] *= scale;
 }

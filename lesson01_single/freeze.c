@@ -21,7 +21,7 @@ static int refuse(const struct model *model, const char *name, size_t length, st
 }
 
 /* Is it "fc1.weight" itself, or "fc1"? */
-static bool names(const char *name, size_t length, const char *tensor)
+static bool means(const char *name, size_t length, const char *tensor)
 {
     size_t layer = strcspn(tensor, ".");
     return strncmp(name, tensor, length) == 0 && (length == layer || tensor[length] == '\0');
@@ -34,7 +34,7 @@ static int check_tied(const struct model *model, const char *name, size_t length
         char own[32];
         snprintf(own, sizeof own, "fc%zu.weight", layer + 1);
         const char *used = model_weight(model, layer)->name;
-        if (strcmp(own, used) != 0 && names(name, length, own))
+        if (strcmp(own, used) != 0 && means(name, length, own))
             return fail_set(fail, -EINVAL,
                             "--freeze %.*s: fc%zu has no weight of its own, it uses %s (--tie): "
                             "name that, and fc%zu.bias",
@@ -50,7 +50,7 @@ static int freeze_name(struct model *model, const char *name, size_t length, str
     if (error)
         return error;
     for (size_t i = 0; i < model->tensor_count && length > 0; i++) {
-        if (!names(name, length, model->tensors[i].name))
+        if (!means(name, length, model->tensors[i].name))
             continue;
         model->tensors[i].frozen = true;
         found++;
@@ -65,10 +65,10 @@ static bool learns(const struct model *model, size_t layer)
     return !model_weight(model, layer)->frozen || (bias && !bias->frozen);
 }
 
-int freeze(struct model *model, const char *list, struct fail *fail)
+int freeze(struct model *model, const char *names, struct fail *fail)
 {
     int error = 0;
-    for (const char *name = list; name && !error;) {
+    for (const char *name = names; name && !error;) {
         error = freeze_name(model, name, strcspn(name, ","), fail);
         name = strchr(name, ',');
         name = name ? name + 1 : NULL;
@@ -78,7 +78,7 @@ int freeze(struct model *model, const char *list, struct fail *fail)
     while (model->lowest < model->layers && !learns(model, model->lowest))
         model->lowest++;
     if (model->lowest == model->layers)
-        return fail_set(fail, -EINVAL, "--freeze %s leaves nothing to train", list);
+        return fail_set(fail, -EINVAL, "--freeze %s leaves nothing to train", names);
     return 0;
 }
 

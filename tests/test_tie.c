@@ -13,7 +13,7 @@
 enum { LAYERS = 5 };
 static const size_t widths[LAYERS + 1] = {8, 4, 4, 4, 4, 2};
 
-static int read(const char *text, size_t *weight_from, struct fail *fail)
+static int read_tie(const char *text, size_t *weight_from, struct fail *fail)
 {
     return tie_read(text, widths, LAYERS, weight_from, fail);
 }
@@ -31,7 +31,7 @@ START_TEST(a_layer_uses_the_weight_it_is_tied_to)
     };
     size_t found[LAYERS];
     struct fail fail = {0};
-    ck_assert_int_eq(read(rows[_i].text, found, &fail), 0);
+    ck_assert_int_eq(read_tie(rows[_i].text, found, &fail), 0);
     for (size_t i = 0; i < LAYERS; i++)
         ck_assert_uint_eq(found[i], rows[_i].weight_from[i]);
 }
@@ -59,7 +59,7 @@ START_TEST(what_cannot_be_one_weight_is_refused)
     };
     size_t found[LAYERS];
     struct fail fail = {0};
-    ck_assert_int_eq(read(rows[_i].text, found, &fail), -EINVAL);
+    ck_assert_int_eq(read_tie(rows[_i].text, found, &fail), -EINVAL);
     ck_assert_msg(strstr(fail.text, rows[_i].words) != NULL, "%s", fail.text);
 }
 END_TEST
@@ -68,7 +68,7 @@ static void plan(struct model *model, const char *text)
 {
     size_t weight_from[LAYERS];
     struct fail fail = {0};
-    ck_assert_int_eq(read(text, weight_from, &fail), 0);
+    ck_assert_int_eq(read_tie(text, weight_from, &fail), 0);
     model_plan_tied(model, widths, LAYERS, true, weight_from);
 }
 
