@@ -137,7 +137,7 @@ static const struct traced_case cases[] = {
 
 static void check_counts(const struct spans *spans, const struct traced_case *is, int rank)
 {
-    size_t passes = (size_t)(STEPS * is->passes);
+    size_t passes = STEPS * (size_t)is->passes;
     ck_assert_uint_eq(count_of(spans, rank, "optimizer"), STEPS);
     ck_assert_uint_eq(count_of(spans, rank, "data"), passes);
     ck_assert_uint_eq(count_of(spans, rank, "loss"), passes);
