@@ -7,8 +7,8 @@
  *     gradients         with respect to a layer's output, rounded on their way down
  *     dW, db            sums of products, in float
  *
- * Products of 16-bit numbers are exact in float, and tensor units add them up in float as well: so
- * these are the numbers such a unit would work on. No time is saved here. Micikevicius et al.,
+ * A product of two such numbers is exact in float, unless it underflows, and tensor units add up in
+ * float as well: so these are the numbers such a unit would work on. No time is saved here. Micikevicius et al.,
  * "Mixed Precision Training", ICLR 2018. What a gradient loses by being too small is counted.
  */
 #ifndef LESSON01_PRECISION_H
