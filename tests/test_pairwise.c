@@ -31,6 +31,7 @@ static const struct pairs_factor common_factors[] = {
     {{"", "--dropout 0.3"}},
     {{"", "--no-shuffle"}},
     {{"", "--metrics m.jsonl"}},
+    {{"", "--recompute 2", "--recompute 3"}},
     {{"", "--dump d --dump-steps 3"}},
     {{"", "--trace t.json", "--profile"}},
     {{"", "--precision bf16", "--precision fp16", "--precision fp16 --loss-scale 64",
