@@ -56,7 +56,9 @@ START_TEST(a_column_belongs_to_the_span_that_fills_most_of_it)
     add(&timeline, TRACE_OPTIMIZER, 0, 0.4, 1);
     add(&timeline, TRACE_LOSS, 0, 1.9, 3.1);
     add(&timeline, TRACE_READY, 0, 5.5, 5.5); // an instant fills nothing
-    check(&timeline, TRACE_COMPUTE, "o[l]");
+    add(&timeline, TRACE_LOSS, 0, 8, 8.8);
+    add(&timeline, TRACE_OPTIMIZER, 0, 8.8, 9); // later, and less of the column
+    check(&timeline, TRACE_COMPUTE, "o[l]    l");
 }
 END_TEST
 
