@@ -120,7 +120,7 @@ const struct flag flags[] = {
      "and after every U updates", NULL},
     {"resume", "DIR | auto", NULL, FLAG_PATH, AT(resume), 0, 0, ALL, FLAG_SHARED,
      "continue a checkpoint, bit for bit; auto: that of --save, if there is one by now", NULL},
-    {"metrics", "FILE", NULL, FLAG_PATH, AT(metrics), 0, 0, ALL, FLAG_OWN,
+    {"metrics", "FILE", NULL, FLAG_PATH, AT(metrics), 0, 0, ALL, FLAG_SHARED,
      "write JSON lines; with more ranks, FILE gets .rank-R before its extension", NULL},
     {"trace", "FILE", NULL, FLAG_PATH, AT(trace), 0, 0, ALL, FLAG_SHARED,
      "write what happened when, for Perfetto or chrome://tracing, all ranks into FILE and each into its "
