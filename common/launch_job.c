@@ -6,6 +6,7 @@
 #include "common/launch_output.h"
 #include "common/launch_plan.h"
 #include "common/launch_rank.h"
+#include "common/launch_signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -140,18 +141,11 @@ static void on_child(uv_signal_t *signal, int number)
     }
 }
 
-static const char *reason_of(int number)
-{
-    return number == SIGINT    ? "it was interrupted (SIGINT)"
-           : number == SIGTERM ? "it was told to end (SIGTERM)"
-                               : "its terminal was closed (SIGHUP)";
-}
-
 static void on_signal(uv_signal_t *signal, int number)
 {
     struct job *job = signal->data;
     bool again = job->state >= STOPPING && uv_now(&job->loop) - job->stopped_at >= again_ms;
-    job_abort(job, 128 + number, reason_of(number));
+    job_abort(job, 128 + number, launch_signals_reason(number));
     if (again && job->state == STOPPING)
         job_kill(job);
     if (!again || job->state != DRAINING)
@@ -164,16 +158,13 @@ static void on_signal(uv_signal_t *signal, int number)
 static int job_listen(struct job *job)
 {
     static const int numbers[SIGNALS] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
-    struct sigaction hangup;
     signal(SIGPIPE, SIG_IGN);
     int error = uv_timer_init(&job->loop, &job->timer);
     job->timer.data = job;
     for (int i = 0; i < SIGNALS && error == 0; i++) {
         error = uv_signal_init(&job->loop, &job->signals[i]);
         job->signals[i].data = job;
-        /* nohup: started so that it outlives its terminal. */
-        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &hangup) == 0 &&
-            hangup.sa_handler == SIG_IGN)
+        if (numbers[i] == SIGHUP && launch_signals_outlives_terminal())
             continue;
         if (error == 0)
             error = uv_signal_start(&job->signals[i], i == 0 ? on_child : on_signal, numbers[i]);
@@ -207,6 +198,7 @@ static int job_prepare(struct job *job, struct fail *fail)
     job->ends = calloc(ranks, sizeof *job->ends);
     job->pids = calloc(ranks, sizeof *job->pids);
     int error = job->ends && job->pids ? job_listen(job) : -ENOMEM;
+    launch_signals_let(); // those that came since the last start
     if (error < 0)
         return fail_set(fail, error, "cannot prepare the job: %s", strerror(-error));
     error = launch_output_init(&job->output, &job->loop, ranks, fail);
@@ -259,6 +251,22 @@ static int job_tell(struct job *job, bool *again)
     return code;
 }
 
+/* Before the job starts again: signals wait for the next loop; this one hears those that have come. */
+static void job_hear_last(struct job *job, int *code, bool *again)
+{
+    launch_signals_hold();
+    uv_timer_stop(&job->timer);
+    uv_run(&job->loop, UV_RUN_NOWAIT);
+    if (!job->aborted)
+        return;
+    launch_signals_let();
+    *again = false;
+    *code = job->code;
+    launch_output_say(&job->output, "launch: it is not: the job was told to end\n");
+    if (!launch_output_flushed(&job->output))
+        uv_run(&job->loop, UV_RUN_DEFAULT);
+}
+
 static void on_walk(uv_handle_t *handle, void *unused)
 {
     (void)unused;
@@ -304,6 +312,8 @@ int launch_job_run(const struct launch_options *options, int restart, int *code,
         job_warn(&job);
         uv_run(&job.loop, UV_RUN_DEFAULT);
         *code = job_tell(&job, again);
+        if (*again)
+            job_hear_last(&job, code, again);
     }
     job_release(&job);
     return error;

@@ -70,6 +70,27 @@ START_TEST(a_restart_is_announced_and_logged_behind_what_is_there)
 }
 END_TEST
 
+/* Ranks that fail at once: most of the time there is no rank, and some of it no loop. */
+START_TEST(a_signal_between_two_starts_ends_the_job)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path,
+                "for i in $(seq 30); do \"$LAUNCH\" -n 1 --max-restarts 1000000 false 2> err & "
+                "until grep -q 'restart 2 of' err; do :; done; sleep 0.0$i; kill -TERM $!; "
+                "wait $!; echo $?; done");
+    size_t told = 0;
+    for (const char *line = program.out; *line; line = strchr(line, '\n') + 1) {
+        ck_assert_msg(strncmp(line, "143\n", 4) == 0 || strncmp(line, "1\n", 2) == 0, "%s", line);
+        told++;
+    }
+    ck_assert_uint_eq(told, 30);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* --- lessons --------------------------------------------------------------------------------- */
 
 /* A rank, another each time, is killed once there is a checkpoint newer than its start, so that each
@@ -162,6 +183,7 @@ Suite *restarts_suite(void)
     tcase_add_loop_test(tcase, a_rank_that_failed_starts_the_job_again_and_nothing_else_does, 0,
                         JOBS);
     tcase_add_test(tcase, a_restart_is_announced_and_logged_behind_what_is_there);
+    tcase_add_test(tcase, a_signal_between_two_starts_ends_the_job);
     tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, 4);
     tcase_add_test(tcase, auto_resumes_what_there_is_and_a_finished_run_is_no_error);
     tcase_add_test(tcase, ranks_that_find_different_checkpoints_are_told);
