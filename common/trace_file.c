@@ -1,24 +1,59 @@
 /* trace_file: spans as a file that trace viewers open. See the header. */
 #include "common/trace_file.h"
+#include "common/aside.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int refuse(const struct trace_file *file, const char *verb, int error, struct fail *fail)
 {
     return fail_set(fail, -error, "--trace: cannot %s '%s': %s", verb, file->path, strerror(error));
 }
 
+/* A file is replaced; what is none (a device, a link) is written into, as whoever put it there wants. A pipe
+ * would be opened more than once: its reader would see an end, and the next opening wait for another. */
+static int open_stream(struct trace_file *file)
+{
+    struct stat itself, meant; // a link, and what it leads to
+    if (stat(file->path, &meant) == 0 && S_ISFIFO(meant.st_mode))
+        return ESPIPE;
+    if (lstat(file->path, &itself) == 0 && !S_ISREG(itself.st_mode)) {
+        file->file = fopen(file->path, "we");
+        return file->file ? 0 : errno;
+    }
+    file->aside = aside_name(file->path);
+    file->file = file->aside ? fopen(file->aside, "we") : NULL;
+    return file->file ? 0 : errno;
+}
+
+/* What is aside takes its place, or goes. */
+static int settle(struct trace_file *file, bool whole)
+{
+    int error = 0;
+    if (file->aside && whole && rename(file->aside, file->path) != 0)
+        error = errno;
+    if (file->aside && (!whole || error))
+        unlink(file->aside);
+    free(file->aside);
+    file->aside = NULL;
+    return error;
+}
+
 int trace_file_open(struct trace_file *file, const char *path, struct fail *fail)
 {
-    file->events = 0;
+    *file = (struct trace_file){0};
     snprintf(file->path, sizeof file->path, "%s", path);
-    file->file = fopen(path, "we");
-    if (!file->file)
-        return refuse(file, "write", errno, fail);
+    int error = open_stream(file);
+    if (error) {
+        settle(file, false);
+        return refuse(file, "write", error, fail);
+    }
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", file->file);
     return 0;
 }
@@ -107,7 +142,7 @@ int trace_file_close(struct trace_file *file, size_t first_step, struct fail *fa
     errno = EIO; // in case the library sets none
     int length = fprintf(stream, "\n],\"otherData\":{\"first_step\":%zu}}\n", first_step);
     bool bad = length < 0 || ferror(stream);
-    if (fclose(stream) != 0 || bad)
-        return refuse(file, "write", errno, fail);
-    return 0;
+    int error = fclose(stream) != 0 || bad ? errno : 0;
+    int settled = settle(file, error == 0);
+    return error || settled ? refuse(file, "write", error ? error : settled, fail) : 0;
 }

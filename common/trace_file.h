@@ -21,10 +21,12 @@
 struct trace_file {
     FILE *file; // NULL: closed
     char path[RANK_PATH_BYTES];
+    char *aside;   // written instead until it is whole; NULL: the path itself is
     size_t events; // written so far
 };
 
-/* Empties the file, or makes it. 0, or a negative error naming it. */
+/* Begins it, beside what is there by that name: a kill leaves the old one or the new one. 0, or a negative
+ * error naming it. */
 int trace_file_open(struct trace_file *file, const char *path, struct fail *fail);
 
 /* Names a rank and its lanes. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 512 };
@@ -216,6 +217,47 @@ START_TEST(a_file_has_what_the_trace_event_format_asks_for)
 }
 END_TEST
 
+/* A rank is killed while it writes: what was there before is whole. */
+START_TEST(a_file_is_replaced_when_it_is_whole)
+{
+    struct folder folder;
+    struct trace_file file;
+    struct fail fail = {0};
+    char path[PATH_BYTES];
+    folder_open(&folder);
+    folder_path(&folder, "t.json", path);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(trace_file_open(&file, path, &fail), 0);
+        for (int j = 0; j < 1000 * i; j++)
+            trace_file_event(&file, 0, &span, 10);
+        json_t *before = json_load_file(path, 0, NULL);
+        ck_assert_msg((before != NULL) == (i > 0), "no whole file while one is written");
+        json_decref(before);
+        ck_assert_int_eq(trace_file_close(&file, 0, &fail), 0);
+    }
+    json_t *now = json_load_file(path, 0, NULL);
+    ck_assert_uint_eq(json_array_size(json_object_get(now, "traceEvents")), 1000);
+    json_decref(now);
+    folder_close(&folder);
+}
+END_TEST
+
+/* Nobody needs to read it: to open one waits for a reader, and its end would come too early. */
+START_TEST(a_pipe_is_refused_at_once)
+{
+    struct folder folder;
+    struct trace_file file;
+    struct fail fail = {0};
+    char path[PATH_BYTES];
+    folder_open(&folder);
+    folder_path(&folder, "pipe", path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(trace_file_open(&file, path, &fail), -ESPIPE);
+    ck_assert_ptr_nonnull(strstr(fail.text, path));
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_written_is_named)
 {
     struct trace_file file;
@@ -246,6 +288,8 @@ Suite *trace_suite(void)
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("file");
     tcase_add_loop_test(tcase, a_file_has_what_the_trace_event_format_asks_for, 0, 2);
+    tcase_add_test(tcase, a_file_is_replaced_when_it_is_whole);
+    tcase_add_test(tcase, a_pipe_is_refused_at_once);
     tcase_add_test(tcase, a_file_that_cannot_be_written_is_named);
     suite_add_tcase(suite, tcase);
     return suite;
