@@ -181,6 +181,28 @@ START_TEST(all_ranks_skip_an_update_that_overflows_on_one)
 }
 END_TEST
 
+/* The gradient of one hidden unit overflows, that of the others and of the output does not: of lesson 4's
+ * shards one alone shows it. */
+START_TEST(all_ranks_skip_an_update_that_overflows_in_one_shard)
+{
+    char arguments[512];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    write_line(&folder, "3.31");
+    for (int number = 3; number <= 4; number++) {
+        snprintf(arguments, sizeof arguments,
+                 "%s --task regress --hidden 3 --seed 2 --steps 5 --save %d", set, number);
+        lesson_run(&program, &folder, (struct lesson){number, 2 + _i}, arguments);
+        ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
+        ck_assert_ptr_nonnull(strstr(program.out, "step 0: a gradient overflowed"));
+        program_close(&program);
+    }
+    same_checkpoints(&folder, "3 4");
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(a_skipped_update_changes_no_parameter_and_no_state)
 {
     enum { PARAMETERS = 10 };
@@ -249,6 +271,7 @@ Suite *precision_suite(void)
     tcase_add_test(tcase, a_dynamic_scale_doubles_in_good_times_and_halves_in_bad);
     tcase_add_test(tcase, a_fixed_scale_stays);
     tcase_add_loop_test(tcase, all_ranks_skip_an_update_that_overflows_on_one, 0, WORLDS);
+    tcase_add_loop_test(tcase, all_ranks_skip_an_update_that_overflows_in_one_shard, 0, 3);
     tcase_add_test(tcase, a_skipped_update_changes_no_parameter_and_no_state);
     tcase_add_loop_test(tcase, a_gradient_that_overflows_at_any_scale_stops_the_run, 0, 4);
     tcase_add_loop_test(tcase, a_resumed_run_goes_on_with_its_scale_bit_for_bit, 0, 4);
