@@ -89,7 +89,7 @@ static void forward_errors(struct bound *bound, size_t layer)
             carried += fabs(w[i * in + j]) * e[j];
             size += fabs(w[i * in + j]) * (fabs(a[j]) + e[j]);
         }
-        double error = carried + gamma_of(in + 1) * size + SMALLEST;
+        double error = carried + gamma_of(in + 1) * size + (double)in * SMALLEST;
         double m = reference->m[layer + 1][i], z = reference->z[layer + 1][i];
         bound->e[layer + 1][i] = stored(bound, m * z, multiplied(m, z, error));
     }
@@ -166,7 +166,7 @@ static void input_errors(struct bound *bound, size_t layer)
             size += fabs(weight) * (fabs(dy[i]) + e_dy[i]);
         }
         bound->d[layer][j] = d;
-        bound->e_d[layer][j] = carried + gamma_of(out) * size + SMALLEST;
+        bound->e_d[layer][j] = carried + gamma_of(out) * size + (double)out * SMALLEST;
     }
 }
 
@@ -272,9 +272,10 @@ void bound_step(struct bound *bound, struct trainer *trainer, const struct step 
     bound->reference.dropout.step = step->index;
     for (size_t rank = 0; rank < trainer->world; rank++)
         add_rank(bound, trainer, step, rank);
-    /* Each product is rounded once and takes part in at most this many additions. */
+    /* Each product is rounded once and takes part in at most this many additions; it may underflow, and
+     * so may each rank's sum when its scale is taken back. */
     size_t additions = (step->samples.count + batches) * uses_most(model) + trainer->world;
     double gamma = gamma_of(1 + additions);
     for (size_t i = 0; i < model->count; i++)
-        bound->bound[i] += gamma * bound->size[i] + SMALLEST * (double)step->samples.count;
+        bound->bound[i] += gamma * bound->size[i] + SMALLEST * (double)additions;
 }

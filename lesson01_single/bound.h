@@ -16,6 +16,8 @@
  *     dW = sum dy a         e(dW) = sum (e(dy) (|a| + e(a)) + |dy| e(a))
  *                                   + gamma(n) sum (|dy| + e(dy)) (|a| + e(a))
  *
+ * and each product may lose 2^-149 more, where it is too small for a float.
+ *
  * With --precision the W are the rounded ones, and each stored a and dy is rounded to p bits: e grows
  * by 2^-p (|v| + e) + half the type's smallest number; of dy, which is stored scale times as large,
  * that / scale. Nothing may overflow.

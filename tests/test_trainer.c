@@ -270,6 +270,42 @@ START_TEST(shares_of_the_digits_sum_to_the_whole_within_the_bound)
 }
 END_TEST
 
+/* Every product of one layer with the others' numbers is 0.4 of the smallest float: float has 0 where
+ * the truth has 64 of them, and the ReLU of the first row stays shut. */
+START_TEST(products_too_small_for_a_float_are_in_the_bound)
+{
+    static const struct {
+        size_t widths[3];
+        float first, second, x, t; // weights of either layer, all features, all targets
+    } rows[] = {{{64, 1, 1}, 0x1p-149f, 1, 0.4f, 1}, {{1, 1, 64}, 1, 0x1p-149f, 1, -12.8f}};
+    float x[64], t[64];
+    struct bench bench;
+    struct bound bound;
+    bench_line(&bench, x, t, 1, 0);
+    model_plan(&bench.model, rows[_i].widths, 2, false);
+    bench.train.width = rows[_i].widths[0];
+    bench.train.outputs = rows[_i].widths[2];
+    for (size_t i = 0; i < 64; i++) {
+        x[i] = rows[_i].x;
+        t[i] = rows[_i].t;
+    }
+    size_t first = bench.model.tensors[0].slice.count;
+    for (size_t i = 0; i < bench.model.count; i++)
+        bench.param[i] = i < first ? rows[_i].first : rows[_i].second;
+    bench_trainer(&bench, 0, 1, nobody);
+    ck_assert_int_eq(bound_init(&bound, &bench.model, &bench.memory), 0);
+    struct step step = sampler_step(&bench.sampler, 0);
+    trainer_gradient(&bench.trainer, &step);
+    bound_step(&bound, &bench.trainer, &step);
+    for (size_t i = 0; i < bench.model.count; i++)
+        ck_assert_msg(fabs((double)bench.grad[i] - bound.gradient[i]) <= bound.bound[i],
+                      "element %zu: %g, %g, bound %g", i, (double)bench.grad[i], bound.gradient[i],
+                      bound.bound[i]);
+    bound_release(&bound);
+    bench_release(&bench);
+}
+END_TEST
+
 START_TEST(more_ranks_than_samples_leave_some_with_a_zero_gradient)
 {
     float x[3] = {1, 2, 3}, t[3] = {0}, sum = 0;
@@ -402,6 +438,7 @@ Suite *trainer_suite(void)
     tcase_add_loop_test(tcase, shares_of_the_dyadic_set_sum_to_the_same_bits, 1, WORLD_MOST + 1);
     tcase_add_loop_test(tcase, shares_of_the_digits_sum_to_the_whole_within_the_bound, 1,
                         WORLD_MOST + 1);
+    tcase_add_loop_test(tcase, products_too_small_for_a_float_are_in_the_bound, 0, 2);
     tcase_add_test(tcase, more_ranks_than_samples_leave_some_with_a_zero_gradient);
     tcase_add_loop_test(tcase, every_tensor_is_announced_once_in_reverse_and_is_final, 0, 7);
     tcase_add_test(tcase, steps_allocate_nothing);
