@@ -223,7 +223,8 @@ static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
         relu_backward(dy, activations->a[layer + 1], shape.rows * shape.out);
         dropout_backward(&walk->pass->dropout, dy, shape.rows * shape.out);
     }
-    precision_round_gradient(walk->pass->precision, dy, shape.rows * shape.out);
+    if (!skipped) // else it is still to come to the layer that is rounded, and counted, once
+        precision_round_gradient(walk->pass->precision, dy, shape.rows * shape.out);
     parameters_backward(walk, layer, dy);
     if (layer == model->lowest)
         return NULL;

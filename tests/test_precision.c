@@ -95,6 +95,20 @@ START_TEST(fp16_loses_small_gradients_unless_they_are_scaled)
 }
 END_TEST
 
+/* A layer that is left out passes its gradient on as it comes: it is rounded, and counted, by the next
+ * that takes part. In step 0 these coins leave out both layers that may be. */
+START_TEST(a_gradient_that_passes_a_layer_left_out_is_rounded_once)
+{
+    enum { BATCH = 50, HIDDEN = 13, OUTPUTS = 10 };
+    float grad[COUNT_MOST] = {0};
+    struct precision counted;
+    gradient("--precision bf16 --hidden 13,13,13 --batch 50 --layer-drop 0.99 --dropout 0.3", grad,
+             &counted);
+    ck_assert_uint_gt(counted.nonzero, 0);
+    ck_assert_uint_le(counted.nonzero, (OUTPUTS + HIDDEN) * BATCH);
+}
+END_TEST
+
 START_TEST(a_dynamic_scale_doubles_in_good_times_and_halves_in_bad)
 {
     struct options options = {.loss_scale = 0};
@@ -268,6 +282,7 @@ Suite *precision_suite(void)
     tcase_add_loop_test(tcase, weights_activations_and_their_gradients_are_of_the_type, 0, 2);
     tcase_add_loop_test(tcase, a_power_of_two_changes_no_digit_of_a_gradient, 0, 4);
     tcase_add_test(tcase, fp16_loses_small_gradients_unless_they_are_scaled);
+    tcase_add_test(tcase, a_gradient_that_passes_a_layer_left_out_is_rounded_once);
     tcase_add_test(tcase, a_dynamic_scale_doubles_in_good_times_and_halves_in_bad);
     tcase_add_test(tcase, a_fixed_scale_stays);
     tcase_add_loop_test(tcase, all_ranks_skip_an_update_that_overflows_on_one, 0, WORLDS);
