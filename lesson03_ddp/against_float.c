@@ -26,6 +26,7 @@ int against_float_init(struct against_float *against, struct run *run, const str
 {
     *against = (struct against_float){.memory = &run->memory};
     struct trainer like = run->trainer;
+    like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = (struct model_listener){0};
     int error =
         trainer_init(&against->replay, &like, run->trainer.activations.capacity, &run->memory);

@@ -129,6 +129,21 @@ START_TEST(a_layer_that_is_not_computed_again_is_found_by_lesson_2)
 }
 END_TEST
 
+START_TEST(a_layer_that_is_not_computed_again_is_found_under_compression_too)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/model.c",
+        .text = "    if (kept == layer || kept == activations->held)",
+        .mistake = "    if (kept == layer || kept == activations->held || kept == 0)",
+        .lesson = {3, 2},
+        .arguments = "--steps 1 --hidden 16,16,16,16 --recompute 2 --compress bf16",
+        .proof = "verify step 0: compressed buckets = the same compression after backward",
+        .place = "first at fc",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
 Suite *model_mutants_suite(void)
 {
     Suite *suite = suite_create("model_mutants");
@@ -141,6 +156,7 @@ Suite *model_mutants_suite(void)
     tcase_add_test(tcase, the_gradient_of_one_use_only_is_found_by_the_slope);
     tcase_add_test(tcase, a_mask_drawn_anew_in_recomputation_is_found_by_the_slope);
     tcase_add_test(tcase, a_layer_that_is_not_computed_again_is_found_by_lesson_2);
+    tcase_add_test(tcase, a_layer_that_is_not_computed_again_is_found_under_compression_too);
     suite_add_tcase(suite, tcase);
     return suite;
 }
