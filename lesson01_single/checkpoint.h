@@ -33,6 +33,7 @@ struct checkpoint {
 /* 0, or a negative error naming the file and what is wrong. */
 int checkpoint_save(const struct checkpoint *checkpoint, struct fail *fail);
 
+/* Also one that cannot be looked at, or a link that leads nowhere: to begin anew would replace it. */
 bool checkpoint_exists(const char *directory);
 
 /* Fills param and the owned state from the directory's file, sets what is counted (checkpoint_counts.h). The file must be of this model,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static const struct tensorfile_entry *find(const struct tensorfile_reader *reader, const char *kind,
                                            const struct tensor *tensor)
@@ -122,8 +122,9 @@ static int name_file(const char *path, const struct fail *inner, struct fail *fa
 bool checkpoint_exists(const char *directory)
 {
     char path[PATH_BYTES];
+    struct stat there;
     checkpoint_path(path, directory);
-    return access(path, F_OK) == 0;
+    return lstat(path, &there) == 0 || errno != ENOENT;
 }
 
 int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, struct fail *fail)

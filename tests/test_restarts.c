@@ -155,6 +155,20 @@ START_TEST(auto_resumes_what_there_is_and_a_finished_run_is_no_error)
 }
 END_TEST
 
+/* A disk that is not mounted. */
+START_TEST(a_checkpoint_that_cannot_be_reached_is_not_none)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path, "mkdir s; ln -s /none/c s/checkpoint.safetensors");
+    program_close(&program);
+    lesson_fails(&folder, (struct lesson){3, 2}, "--steps 4 --save s --resume auto", 1,
+                 "s/checkpoint.safetensors");
+    folder_close(&folder);
+}
+END_TEST
+
 /* As on two machines of which one has lost its disk. */
 START_TEST(ranks_that_find_different_checkpoints_are_told)
 {
@@ -186,6 +200,7 @@ Suite *restarts_suite(void)
     tcase_add_test(tcase, a_signal_between_two_starts_ends_the_job);
     tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, 4);
     tcase_add_test(tcase, auto_resumes_what_there_is_and_a_finished_run_is_no_error);
+    tcase_add_test(tcase, a_checkpoint_that_cannot_be_reached_is_not_none);
     tcase_add_test(tcase, ranks_that_find_different_checkpoints_are_told);
     suite_add_tcase(suite, tcase);
     return suite;
