@@ -64,6 +64,8 @@ static void add(struct trace_file *file, json_t *event)
     fputs(file->events++ ? ",\n" : "\n", file->file);
     if (!event || json_dumpf(event, file->file, JSON_COMPACT | JSON_REAL_PRECISION(15)) != 0)
         fputs("null", file->file);
+    if (!file->error && ferror(file->file))
+        file->error = errno; // of the first: what follows it may fail otherwise, or not at all
     json_decref(event);
 }
 
@@ -139,10 +141,12 @@ int trace_file_close(struct trace_file *file, size_t first_step, struct fail *fa
     file->file = NULL;
     if (!stream)
         return 0;
-    errno = EIO; // in case the library sets none
+    errno = file->error ? file->error : EIO; // in case the library sets none
     int length = fprintf(stream, "\n],\"otherData\":{\"first_step\":%zu}}\n", first_step);
     bool bad = length < 0 || ferror(stream);
     int error = fclose(stream) != 0 || bad ? errno : 0;
+    if (error && file->error)
+        error = file->error;
     int settled = settle(file, error == 0);
     return error || settled ? refuse(file, "write", error ? error : settled, fail) : 0;
 }

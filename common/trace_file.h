@@ -23,6 +23,7 @@ struct trace_file {
     char path[RANK_PATH_BYTES];
     char *aside;   // written instead until it is whole; NULL: the path itself is
     size_t events; // written so far
+    int error;     // errno of the first that could not be
 };
 
 /* Begins it, beside what is there by that name: a kill leaves the old one or the new one. 0, or a negative
