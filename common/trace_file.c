@@ -50,6 +50,11 @@ int trace_file_open(struct trace_file *file, const char *path, struct fail *fail
     *file = (struct trace_file){0};
     snprintf(file->path, sizeof file->path, "%s", path);
     int error = open_stream(file);
+    if (error == ESPIPE)
+        return fail_set(fail, -error,
+                        "--trace: '%s' is a pipe: a trace is written more than once, "
+                        "so give a file",
+                        path);
     if (error) {
         settle(file, false);
         return refuse(file, "write", error, fail);

@@ -253,6 +253,7 @@ START_TEST(a_pipe_is_refused_at_once)
     folder_path(&folder, "pipe", path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     ck_assert_int_eq(trace_file_open(&file, path, &fail), -ESPIPE);
+    ck_assert_ptr_nonnull(strstr(fail.text, "is a pipe"));
     ck_assert_ptr_nonnull(strstr(fail.text, path));
     folder_close(&folder);
 }
