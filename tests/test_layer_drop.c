@@ -57,6 +57,13 @@ START_TEST(coins_repeat_and_differ_by_seed_rank_update_and_layer)
     ck_assert(coins != coins_of(1, 1, 1));
     ck_assert(coins != coins_of(1, 0, 2));
     ck_assert(coins != 0 && coins != UINT64_MAX);
+    /* Nor are they a layer's or a rank's coins of some updates later. */
+    for (size_t later = 1; later < 32; later++) {
+        ck_assert(coins_of(1, 0, 2) >> later != (coins << later >> later));
+        ck_assert(coins >> later != (coins_of(1, 0, 2) << later >> later));
+        ck_assert(coins >> later != (coins_of(1, 1, 1) << later >> later));
+        ck_assert(coins_of(1, 1, 1) >> later != (coins << later >> later));
+    }
 }
 END_TEST
 
