@@ -7,8 +7,8 @@
  *     run_open    options, data, model, parameters: refuses bad input before anything is started
  *     run_start   optimizer over the slices this rank owns, resumed state, output files
  *     run_next    the next step, until there is none
- *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN. With a loss scale:
- *                 did the reduced gradient overflow?
+ *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN. Where 16 bits are
+ *                 used: did the reduced gradient overflow?
  *     run_rate    learning rate and clipping of this update; stops at a gradient that is not finite
  *     run_record  metrics, progress, dump, evaluation at an epoch's end, checkpoint
  *     run_close   says how it ended; the program's exit code
@@ -104,7 +104,7 @@ int run_record(struct run *run, const struct step *step);
 
 /* run_scale.c: a rank's numbers that run_loss shares, the loss itself left out; how many there are. What
  * all ranks' say, 0 or an error. And after the verification: the scale of the next step. */
-enum { RUN_LOSS_NUMBERS = 3 };
+enum { RUN_LOSS_NUMBERS = 2 };
 size_t run_scale_numbers(const struct run *run, double numbers[RUN_LOSS_NUMBERS]);
 int run_scale_judge(struct run *run, const struct step *step, const double *all);
 void run_scale_move(struct run *run, const struct step *step);

@@ -256,6 +256,38 @@ START_TEST(a_gradient_that_overflows_at_any_scale_stops_the_run)
 }
 END_TEST
 
+/* A target that makes a gradient no float holds, of a loss that a double does; and one that makes it of
+ * all ranks together only. The step itself tells, and names the rank that has it. */
+START_TEST(a_gradient_of_16_bits_that_is_not_finite_is_told_where_it_is)
+{
+    static const char ones[] = "1,1,1\n", huge[] = "9,9,3e38\n", large[] = "0.1,0.1,1.8e38\n";
+    static const struct {
+        struct lesson lesson;
+        const char *first, *last; // samples: the first half, the others
+        const char *arguments, *words;
+    } rows[] = {
+        {{3, 2}, ones, huge, "--compress bf16", "the gradient of rank 1 overflowed: no update"},
+        {{4, 3}, huge, ones, "--compress bf16 --no-verify", "the gradient of rank 0 overflowed: "},
+        {{3, 2}, large, large, "--compress bf16", "the sum of all ranks' gradients overflowed: "},
+        {{3, 3}, huge, ones, "--precision bf16 --no-verify", "the gradient of rank 0 overflowed: "},
+        {{2, 2}, ones, huge, "--precision fp16 --loss-scale none", "the gradient of rank 1 over"},
+    };
+    char text[256] = "", arguments[256], words[128];
+    struct folder folder;
+    folder_open(&folder);
+    for (int row = 0; row < 8; row++)
+        lesson_row(text, sizeof text, row < 4 ? rows[_i].first : rows[_i].last);
+    lesson_write(&folder, "line.csv", text);
+    snprintf(
+        arguments, sizeof arguments,
+        "--data line.csv --hidden 4 --init const:1 --no-shuffle --batch 7 --steps 3 --lr 1e-30 %s",
+        rows[_i].arguments);
+    snprintf(words, sizeof words, "step 0: %s", rows[_i].words);
+    lesson_fails(&folder, rows[_i].lesson, arguments, 1, words);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(a_resumed_run_goes_on_with_its_scale_bit_for_bit)
 {
     char arguments[512];
@@ -289,6 +321,7 @@ Suite *precision_suite(void)
     tcase_add_loop_test(tcase, all_ranks_skip_an_update_that_overflows_in_one_shard, 0, 3);
     tcase_add_test(tcase, a_skipped_update_changes_no_parameter_and_no_state);
     tcase_add_loop_test(tcase, a_gradient_that_overflows_at_any_scale_stops_the_run, 0, 4);
+    tcase_add_loop_test(tcase, a_gradient_of_16_bits_that_is_not_finite_is_told_where_it_is, 0, 5);
     tcase_add_loop_test(tcase, a_resumed_run_goes_on_with_its_scale_bit_for_bit, 0, 4);
     suite_add_tcase(suite, tcase);
     return suite;
