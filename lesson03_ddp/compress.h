@@ -14,7 +14,7 @@
  *     v = g + e        send c = bf16(v)        e = v - c
  *
  * and at the rank that adds up, e += s - bf16(s): so over all steps and ranks nothing is lost but
- * what is still in some e. (Seide et al., "1-Bit Stochastic Gradient Descent", Interspeech 2014;
+ * what is still in some e, and float's own roundings of v and of the owner's e. (Seide et al., "1-Bit Stochastic Gradient Descent", Interspeech 2014;
  * Karimireddy et al., "Error Feedback Fixes SignSGD", ICML 2019; both roundings: Tang et al.,
  * "DoubleSqueeze", ICML 2019.) v - c and s - bf16(s) are exact in float. Where a gradient is not
  * finite, or too large for bf16, e stays as it was.
