@@ -79,11 +79,17 @@ static int refuse_gradient(struct run *run, const struct step *step)
                         : "give --loss-scale dynamic, or a smaller one");
 }
 
+/* Where there is no scale, a step that is verified is left to the proof: it tells what is not finite, too,
+ * and a mistake of ours must not pass for an overflow. */
 int run_scale_judge(struct run *run, const struct step *step, const double *all)
 {
-    run->skip = false;
+    bool overflowed = false;
     for (int rank = 0; rank < run->environment.world && judges(run); rank++)
-        run->skip = run->skip || all[rank * RUN_LOSS_NUMBERS + 1] > 0;
+        overflowed = overflowed || all[rank * RUN_LOSS_NUMBERS + 1] > 0;
+    run->skip = false;
+    if (overflowed && !scales(run) && run_verifies(run, step))
+        return 0;
+    run->skip = overflowed;
     return !run->skip || loss_scale_can_shrink(&run->scale) ? 0 : refuse_gradient(run, step);
 }
 
