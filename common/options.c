@@ -31,6 +31,8 @@ static const struct pair conflicts[] = {
     {"epochs", "steps"},    {"batch", "per-rank-batch"}, {"verify", "no-verify"},
     {"bench", "save"},      {"bench", "resume"},         {"bench", "dump"},
     {"bench", "metrics"},   {"bench", "trace"},          {"bench", "profile"},
+    {"bench", "dropout"},   {"bench", "layer-drop"},     {"bench", "freeze"},
+    {"bench", "tie"},       {"bench", "recompute"},      {"bench", "precision"},
     {"explain", "trace"},   {"explain", "profile"},      {"explain", "bench"},
     {"explain", "save"},    {"explain", "resume"},       {"explain", "dump"},
     {"explain", "metrics"}, {"error-feedback", "save"},  {"error-feedback", "resume"},

@@ -198,6 +198,7 @@ static const struct {
     {3, "--bench", "--bench exists up to lesson 2; this is lesson 3"},
     {3, "--bucket-kb 0.001", "--bucket-kb: expected a number from 0.00390625"},
     {1, "--bench --trace t.json", "--bench and --trace exclude each other"},
+    {1, "--precision fp16 --bench", "--bench and --precision exclude each other"},
     {2, "--explain --profile", "--explain and --profile exclude each other"},
     {1, "--explain", "--explain exists from lesson 2 on; this is lesson 1"},
     {4, "--offload d", "--offload is not part of this version"},
