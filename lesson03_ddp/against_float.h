@@ -29,17 +29,11 @@
 
 #include "lesson01_single/run.h"
 #include "lesson03_ddp/ddp.h"
+#include "lesson03_ddp/rerun.h"
 
 struct against_float {
-    struct trainer replay;    // this rank's share again, with nobody listening
+    struct rerun rerun;       // whole is v, and then its sum over ranks
     struct compress compress; // with an e of its own, which must stay that of the run
-    float *mine;              // (count): this rank's gradient, then reduced bucket by bucket
-    float *whole;             // (count): v, and then its sum over ranks
-    float *sizes;             // (count): |v|, and then its sum over ranks
-    float *before;            // (count): mine, one step earlier
-    double *bound;            // (count)
-    struct memory *memory;
-    size_t steps; // proved so far
 };
 
 /* After ddp_init, and after a resumed e was read. 0, or an error that run->fail tells. Release accepts

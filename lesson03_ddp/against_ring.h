@@ -19,18 +19,12 @@
 #include "lesson02_allreduce/comm.h"
 #include "lesson03_ddp/against_float.h"
 #include "lesson03_ddp/ddp.h"
+#include "lesson03_ddp/rerun.h"
 
 struct against_ring {
-    struct trainer replay; // this rank's share again, with nobody listening
-    float *mine;           // (count): this rank's gradient, then reduced bucket by bucket
-    float *whole;          // (count): and reduced at once
-    float *sizes;          // (count): and of absolute values
-    float *before;         // (count): mine, one step earlier
-    double *bound;         // (count)
-    bool exact;            // so far buckets and whole were added in one order, to the same bits
-    struct against_float compressed; // takes the first two lines' place with --compress
-    struct memory *memory;
-    size_t steps; // proved so far
+    struct rerun rerun;
+    bool exact; // so far buckets and whole were added in one order, to the same bits
+    struct against_float compressed; // takes rerun's place with --compress
 };
 
 /* Takes no memory when nothing is to be verified. 0, or an error that run->fail tells. */
