@@ -8,12 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WRONG_COMMAND_LINE = 2 };
-
 static int launch(char **argv, struct fail *fail)
 {
     struct launch_options options;
-    int code = WRONG_COMMAND_LINE;
+    int code = LAUNCH_USAGE;
     if (launch_options_parse(&options, argv, fail) < 0)
         return code;
     if (options.help) {

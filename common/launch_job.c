@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 
 enum { SIGNALS = 4, REASON_BYTES = 128 };
-enum { WRONG_COMMAND_LINE = 2, NOT_EQUAL = 3, CANNOT_START = 127 }; // codes
 
 static const uint64_t failing_ms = 250; // how long the neighbours of a dead rank are waited for
 static const uint64_t drain_ms = 500;   // how long a pipe somebody else holds open is listened to
@@ -220,7 +219,7 @@ static void job_warn(struct job *job)
 /* Another try would end as this one did, if the program said so, or somebody ended the job. */
 static bool may_restart(const struct job *job, int code)
 {
-    bool final = code == WRONG_COMMAND_LINE || code == NOT_EQUAL || code == CANNOT_START;
+    bool final = code == LAUNCH_USAGE || code == LAUNCH_NOT_EQUAL || code == LAUNCH_CANNOT_START;
     return code != 0 && !final && !job->aborted && job->plan.restart < job->options->max_restarts;
 }
 
@@ -306,7 +305,7 @@ int launch_job_run(const struct launch_options *options, int restart, int *code,
     if (error == 0)
         error = job_start_ranks(&job, fail);
     if (error == -ENOEXEC)
-        *code = CANNOT_START;
+        *code = LAUNCH_CANNOT_START;
     if (error == 0) {
         launch_plan_release(&job.plan);
         job_warn(&job);

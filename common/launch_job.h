@@ -19,6 +19,9 @@
 
 #include <stdbool.h>
 
+/* Codes with a meaning of their own: of the launcher, and of ranks, which lessons return too. */
+enum launch_code { LAUNCH_USAGE = 2, LAUNCH_NOT_EQUAL = 3, LAUNCH_CANNOT_START = 127 };
+
 /* Runs the job, which was started `restart` times before, prints what its ranks print, and in the
  * end why it failed. Sets *code to what the launcher should return, and *again when a rank failed and
  * the job may be started once more. 0, or a negative error when it could not be started. */

@@ -2,7 +2,6 @@
 #include "lesson01_single/precision.h"
 #include "common/half.h"
 
-#include <math.h>
 #include <stdbool.h>
 
 static void round_to(enum precision_kind kind, float *x, size_t count)
@@ -40,8 +39,6 @@ void precision_round_gradient(struct precision *precision, float *dy, size_t cou
     round_to(precision->kind, dy, count);
     precision->nonzero += before;
     precision->flushed += before - count_nonzero(dy, count);
-    for (size_t i = 0; i < count; i++)
-        precision->infinite += !isfinite(dy[i]);
 }
 
 double precision_unit(enum precision_kind kind)

@@ -25,8 +25,7 @@ struct precision {
     const struct loss_scale *scale; // what the gradients on their way down are multiplied by
     float *param;                   // (model.count): the rounded copy; NULL in float
     size_t nonzero;                 // gradients on their way down in the last step, not 0;
-    size_t flushed;                 // of these, how many became 0,
-    size_t infinite;                // and how many infinite
+    size_t flushed;                 // of these, how many became 0
 };
 
 /* x (count) in place. precision may be NULL: float. */

@@ -37,11 +37,11 @@ static void introduce(const struct run *run)
            most == 1 ? "" : "s");
     size_t all_bytes =
         run->trainer.activations.capacity * activations_width(&run->model, 1) * sizeof(float);
+    if (run->optimizer.updates == run->updates)
+        printf("all of them were made before: nothing is left to do\n");
     if (run->options.recompute > 1)
         printf("activations: %zu bytes, keeping one in %zu; all would be %zu\n",
                run->activation_bytes, run->options.recompute, all_bytes);
-    if (run->optimizer.updates == run->updates)
-        printf("all of them were made before: nothing is left to do\n");
 }
 
 int run_start(struct run *run, const struct slice *owned, size_t owned_count)
@@ -89,8 +89,6 @@ int run_share(struct run *run, const double *mine, size_t count, double *all)
     return 0;
 }
 
-/* Sums of loss and samples over ranks, in rank order: the same bits on every rank. Every rank sees
- * the same numbers, so all stop at the same step. */
 static int refuse_loss(struct run *run, const struct step *step, int rank, double loss)
 {
     bool first = step->index == run->verified_from;
@@ -113,6 +111,8 @@ static void end_wait(struct run *run)
     trace_end(run->trace, TRACE_WAIT, 0, run->reduces.begin_seconds);
 }
 
+/* The sum over ranks, in rank order: the same bits on every rank. Every rank sees the same numbers, so all
+ * stop at the same step. */
 int run_loss(struct run *run, const struct step *step)
 {
     double mine[RUN_LOSS_NUMBERS], all[RUN_LOSS_NUMBERS * WORLD_MOST], loss = 0;

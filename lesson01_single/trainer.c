@@ -180,7 +180,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     pass.skipped =
         layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, trainer->rank);
     profile_lap(trainer->profile, PROFILE_DATA);
-    trainer->precision.nonzero = trainer->precision.flushed = trainer->precision.infinite = 0;
+    trainer->precision.nonzero = trainer->precision.flushed = 0;
     trainer_load_weights(trainer);
     memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);

@@ -196,7 +196,7 @@ static void ask_model(struct sweep *sweep)
 
 int sweep_measure(struct sweep *sweep)
 {
-    struct alone alone;
+    struct alone alone = {0}; // of a tensor that is never ready, no time
     int error = 0;
     for (size_t round = 0; round <= sweep->rounds && !error; round++) {
         size_t counts = round > 0 ? round - 1 : SIZE_MAX, turns = sweep->count + 1;

@@ -21,13 +21,15 @@ static struct run *open_run(struct inside *inside, const char *arguments)
     return &inside->run;
 }
 
-/* The gradient of step 0. */
+/* The gradient of step 0. One that had become infinite on its way down would be seen in it. */
 static void gradient(const char *arguments, float *grad, struct precision *counted)
 {
     struct inside inside;
     struct run *run = open_run(&inside, arguments);
     struct step step = sampler_step(&run->sampler, 0);
     trainer_gradient(&run->trainer, &step);
+    for (size_t i = 0; i < run->model.count; i++)
+        ck_assert_msg(isfinite(run->grad[i]), "%s: element %zu", arguments, i);
     memcpy(grad, run->grad, run->model.count * sizeof *grad);
     *counted = run->trainer.precision;
     inside_close(&inside);
@@ -91,7 +93,6 @@ START_TEST(fp16_loses_small_gradients_unless_they_are_scaled)
     ck_assert_uint_lt(none.flushed, none.nonzero);
     ck_assert_uint_lt(scaled.flushed * 100, none.flushed);
     ck_assert_uint_eq(bf16.flushed, 0);
-    ck_assert_uint_eq(none.infinite + scaled.infinite + bf16.infinite, 0);
 }
 END_TEST
 
