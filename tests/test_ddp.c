@@ -5,7 +5,7 @@
 #include "lesson01_single/optimizer.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson03_ddp/replicas.h"
-#include "tests/inside.h"
+#include "tests/overlapped.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COUNT_MOST = 2048, NONE = MODEL_TENSORS_MOST, PATIENCE_MS = 60000 };
+enum { NONE = MODEL_TENSORS_MOST, PATIENCE_MS = 60000 };
 
 /* Five layers, a tensor or two in each bucket, two micro-batches. */
 static const char many_buckets[] = "--hidden 5,7,3,6 --batch 12 --accumulate 2 --steps 60 "
@@ -22,11 +22,7 @@ static const char many_buckets[] = "--hidden 5,7,3,6 --batch 12 --accumulate 2 -
 
 /* A lesson 3 whose backward the test interferes with. */
 struct bench {
-    struct ranks_self *self;
-    struct inside inside;
-    struct run *run;
-    struct ddp ddp;
-    struct model_listener ddp_hears;
+    struct overlapped overlapped;
     size_t swallowed;    // this tensor is never announced
     size_t held;         // before this one is announced, a bucket must be under way
     bool delayed;        // every announcement comes late,
@@ -39,7 +35,7 @@ struct bench {
 static void wait_for_a_bucket(struct bench *bench)
 {
     for (int i = 0; i < PATIENCE_MS && bench->begun_before == 0; i++) {
-        bench->begun_before = worker_begun(&bench->ddp.worker);
+        bench->begun_before = worker_begun(&bench->overlapped.ddp.worker);
         usleep(1000);
     }
 }
@@ -52,63 +48,24 @@ static void on_ready(void *context, size_t tensor)
     if (tensor == bench->held)
         wait_for_a_bucket(bench);
     if (tensor != bench->swallowed)
-        bench->ddp_hears.on_ready(bench->ddp_hears.context, tensor);
+        bench->overlapped.ddp_hears.on_ready(bench->overlapped.ddp_hears.context, tensor);
 }
 
 static int bench_open(struct bench *bench, struct ranks_self *self, const char *arguments)
 {
-    *bench = (struct bench){.self = self, .swallowed = NONE, .held = NONE, .run = NULL};
-    int wrong = inside_open(&bench->inside, self, 3, arguments);
-    if (wrong)
-        return wrong;
-    struct run *run = bench->run = &bench->inside.run;
+    *bench = (struct bench){.swallowed = NONE, .held = NONE};
     bench->delays = (struct rng){.seed = (uint64_t)self->rank, .stream = RNG_TEST};
-    wrong = inside_told(self, &bench->inside, ddp_init(&bench->ddp, run, self->comm));
-    bench->ddp_hears = ddp_listener(&bench->ddp);
-    run->trainer.listener = (struct model_listener){.on_ready = on_ready, .context = bench};
-    return wrong;
-}
-
-static void bench_close(struct bench *bench)
-{
-    ddp_stop(&bench->ddp);
-    inside_close(&bench->inside);
-}
-
-static int overlapped_gradient(struct bench *bench, const struct step *step)
-{
-    ddp_begin(&bench->ddp);
-    trainer_gradient(&bench->run->trainer, step);
-    return ddp_wait(&bench->ddp, &bench->self->fail);
-}
-
-/* The reduced gradient of a step is that of lesson 2's ring, bucket by bucket after backward. */
-static int check_step(struct bench *bench, const struct step *step)
-{
-    float expected[COUNT_MOST];
-    struct run *run = bench->run;
-    int error = overlapped_gradient(bench, step);
-    inside_gradient(run, step, expected);
-    for (size_t i = 0; i < bench->ddp.plan.count && !error; i++) {
-        struct slice slice = bench->ddp.plan.buckets[i].slice;
-        float *bucket = expected + slice.begin;
-        error = ring_allreduce(bench->self->comm, bucket, bucket, slice.count, COMM_F32, COMM_SUM);
-    }
-    if (error)
-        return error;
-    return ranks_expect(bench->self,
-                        memcmp(run->grad, expected, run->model.count * sizeof(float)) == 0,
-                        "step %zu: the gradient is not that of the ring", step->index);
+    return overlapped_open(&bench->overlapped, self, arguments, on_ready, bench);
 }
 
 /* Some steps, with an update by a plain rule between them so that gradients differ. */
 static int check_steps(struct bench *bench, size_t steps)
 {
-    struct run *run = bench->run;
+    struct run *run = bench->overlapped.run;
     int wrong = 0;
     for (size_t i = 0; i < steps && !wrong; i++) {
         struct step step = sampler_step(&run->sampler, i);
-        wrong = check_step(bench, &step);
+        wrong = overlapped_check(&bench->overlapped, &step);
         for (size_t j = 0; j < run->model.count; j++)
             run->param[j] -= 0.05f * run->grad[j];
     }
@@ -121,7 +78,7 @@ static int same_bits_body(struct ranks_self *self)
     int wrong = bench_open(&bench, self, self->context);
     if (!wrong)
         wrong = check_steps(&bench, 8);
-    bench_close(&bench);
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 
@@ -153,14 +110,14 @@ static bool is_long(void)
 /* The same steps on every rank, each rank's tensors late at random: parameters in `param`. */
 static int train(struct bench *bench, bool overlap, float *param)
 {
-    struct run *run = bench->run;
+    struct run *run = bench->overlapped.run;
     int error = 0;
-    bench->ddp.overlap = bench->delayed = overlap;
+    bench->overlapped.ddp.overlap = bench->delayed = overlap;
     bench->latest_us = is_long() ? 50000 : 5000;
     model_init_he(&run->model, run->param, 1);
     for (size_t i = 0; i < (is_long() ? 200 : 60) && !error; i++) {
         struct step step = sampler_step(&run->sampler, i);
-        error = overlapped_gradient(bench, &step);
+        error = overlapped_gradient(&bench->overlapped, &step);
         for (size_t j = 0; j < run->model.count; j++)
             run->param[j] -= 0.05f * run->grad[j];
     }
@@ -170,20 +127,20 @@ static int train(struct bench *bench, bool overlap, float *param)
 
 static int delays_body(struct ranks_self *self)
 {
-    float with[COUNT_MOST], without[COUNT_MOST];
+    float with[OVERLAPPED_COUNT_MOST], without[OVERLAPPED_COUNT_MOST];
     struct bench bench;
     int wrong = bench_open(&bench, self, many_buckets);
     if (!wrong)
-        wrong = ranks_expect(self, bench.ddp.plan.count > 4, "too few buckets");
+        wrong = ranks_expect(self, bench.overlapped.ddp.plan.count > 4, "too few buckets");
     if (!wrong)
         wrong = train(&bench, true, with);
     if (!wrong)
         wrong = train(&bench, false, without);
     if (!wrong)
-        wrong =
-            ranks_expect(self, memcmp(with, without, bench.run->model.count * sizeof *with) == 0,
-                         "overlap changed the parameters");
-    bench_close(&bench);
+        wrong = ranks_expect(
+            self, memcmp(with, without, bench.overlapped.run->model.count * sizeof *with) == 0,
+            "overlap changed the parameters");
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 
@@ -201,21 +158,21 @@ static int order_body(struct ranks_self *self)
 {
     struct bench bench;
     int wrong = bench_open(&bench, self, many_buckets);
-    struct step step = sampler_step(&bench.run->sampler, 0);
+    struct step step = sampler_step(&bench.overlapped.run->sampler, 0);
     bench.held = 0; // fc1.weight, the last to be ready
     if (!wrong)
-        wrong = overlapped_gradient(&bench, &step);
+        wrong = overlapped_gradient(&bench.overlapped, &step);
     if (!wrong)
-        wrong = ranks_expect(self, bench.begun_before > 0 && bench.ddp.begun_at_end > 0,
+        wrong = ranks_expect(self, bench.begun_before > 0 && bench.overlapped.ddp.begun_at_end > 0,
                              "no bucket left before backward had ended");
     bench.held = NONE;
-    bench.ddp.overlap = false;
+    bench.overlapped.ddp.overlap = false;
     if (!wrong)
-        wrong = overlapped_gradient(&bench, &step);
+        wrong = overlapped_gradient(&bench.overlapped, &step);
     if (!wrong)
-        wrong = ranks_expect(self, bench.ddp.begun_at_end == 0, "%zu buckets left without overlap",
-                             bench.ddp.begun_at_end);
-    bench_close(&bench);
+        wrong = ranks_expect(self, bench.overlapped.ddp.begun_at_end == 0,
+                             "%zu buckets left without overlap", bench.overlapped.ddp.begun_at_end);
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 
@@ -235,12 +192,12 @@ static int swallowed_body(struct ranks_self *self)
     const bool *alone = self->context;
     struct bench bench;
     int error = bench_open(&bench, self, many_buckets);
-    struct step step = sampler_step(&bench.run->sampler, 0);
+    struct step step = sampler_step(&bench.overlapped.run->sampler, 0);
     if (!*alone || self->rank == self->world - 1)
         bench.swallowed = 4;
     if (!error)
-        error = overlapped_gradient(&bench, &step);
-    bench_close(&bench);
+        error = overlapped_gradient(&bench.overlapped, &step);
+    overlapped_close(&bench.overlapped);
     return error == -EINVAL ? 22 : error ? 1 : 0;
 }
 
@@ -275,19 +232,19 @@ END_TEST
 
 static int replicas_body(struct ranks_self *self)
 {
-    float expected[COUNT_MOST];
+    float expected[OVERLAPPED_COUNT_MOST];
     struct bench bench;
     int wrong = bench_open(&bench, self, "--hidden 9");
-    struct run *run = bench.run;
+    struct run *run = bench.overlapped.run;
     model_init_he(&run->model, run->param, (uint64_t)self->rank + 10); // every rank another seed
     model_init_he(&run->model, expected, 10);
     if (!wrong)
-        wrong = inside_told(self, &bench.inside, replicas_begin(run, self->comm));
+        wrong = inside_told(self, &bench.overlapped.inside, replicas_begin(run, self->comm));
     if (!wrong)
         wrong =
             ranks_expect(self, memcmp(run->param, expected, run->model.count * sizeof(float)) == 0,
                          "the parameters are not rank 0's");
-    bench_close(&bench);
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 

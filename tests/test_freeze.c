@@ -3,6 +3,7 @@
 #include "lesson01_single/activations.h"
 #include "lesson01_single/tie.h"
 #include "tests/lessons.h"
+#include "tests/heard.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -82,16 +83,6 @@ START_TEST(a_layer_that_has_anothers_weight_is_asked_for_that_one)
 }
 END_TEST
 
-struct heard {
-    size_t count, tensors[MODEL_TENSORS_MOST];
-};
-
-static void on_ready(void *context, size_t tensor)
-{
-    struct heard *heard = context;
-    heard->tensors[heard->count++] = tensor;
-}
-
 /* The others' gradients are those of a model in which nothing is frozen. */
 START_TEST(a_frozen_tensor_gets_no_gradient_and_is_not_announced)
 {
@@ -101,7 +92,7 @@ START_TEST(a_frozen_tensor_gets_no_gradient_and_is_not_announced)
     struct memory memory = {0};
     struct activations activations;
     struct heard heard = {0};
-    struct model_listener listener = {.on_ready = on_ready, .context = &heard}, nobody = {0};
+    struct model_listener listener = heard_listener(&heard), nobody = {0};
     struct pass pass = {.rows = 2};
     float param[COUNT], grad[COUNT] = {0}, expected[COUNT] = {0};
     model_plan(&model, widths, LAYERS, true);

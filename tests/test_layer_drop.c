@@ -4,6 +4,7 @@
 #include "lesson01_single/activations.h"
 #include "lesson01_single/tie.h"
 #include "lesson03_ddp/ddp.h"
+#include "tests/heard.h"
 #include "tests/inside.h"
 #include "tests/lessons.h"
 #include "tests/suites.h"
@@ -80,24 +81,6 @@ START_TEST(as_many_are_left_out_as_asked)
 }
 END_TEST
 
-struct heard {
-    size_t count, tensors[MODEL_TENSORS_MOST];
-    bool unused[MODEL_TENSORS_MOST];
-};
-
-static void on_ready(void *context, size_t tensor)
-{
-    struct heard *heard = context;
-    heard->tensors[heard->count++] = tensor;
-}
-
-static void on_unused(void *context, size_t tensor)
-{
-    struct heard *heard = context;
-    heard->unused[tensor] = true;
-    on_ready(context, tensor);
-}
-
 /* Forward and backward of two samples; the gradient of outputs that are 1. */
 static void pass_of(const struct model *model, const float *param, uint32_t skipped, float *grad,
                     struct heard *heard)
@@ -105,8 +88,7 @@ static void pass_of(const struct model *model, const float *param, uint32_t skip
     struct activations activations;
     struct memory memory = {0};
     struct pass pass = {.rows = 2, .skipped = skipped};
-    struct model_listener listener = {
-        .on_ready = on_ready, .on_unused = on_unused, .context = heard};
+    struct model_listener listener = heard_listener(heard);
     ck_assert_int_eq(activations_init(&activations, model, 2, &memory), 0);
     for (size_t i = 0; i < 2 * model->widths[0]; i++)
         activations.a[0][i] = (float)(i % 5) + 1;

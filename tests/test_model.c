@@ -1,6 +1,7 @@
 /* The slab's layout, the first weights, and one forward and backward pass by hand. */
 #include "lesson01_single/model.h"
 #include "lesson01_single/activations.h"
+#include "tests/heard.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -106,8 +107,7 @@ struct bench {
     struct model model;
     struct activations activations;
     struct memory memory;
-    size_t announced[MODEL_TENSORS_MOST];
-    size_t announcements;
+    struct heard heard;
 };
 
 static void bench_init(struct bench *bench)
@@ -123,12 +123,6 @@ static void bench_release(struct bench *bench)
 {
     activations_release(&bench->activations, &bench->model, &bench->memory);
     ck_assert_uint_eq(bench->memory.now_bytes[MEMORY_ACTIVATIONS], 0);
-}
-
-static void on_ready(void *context, size_t tensor)
-{
-    struct bench *bench = context;
-    bench->announced[bench->announcements++] = tensor;
 }
 
 START_TEST(forward_gives_the_hand_worked_outputs)
@@ -153,7 +147,7 @@ START_TEST(backward_gives_the_hand_worked_gradients_in_reverse_order)
     struct model_listener listener;
     struct bench bench;
     bench_init(&bench);
-    listener = (struct model_listener){.on_ready = on_ready, .context = &bench};
+    listener = heard_listener(&bench.heard);
     model_forward(&bench.model, param, &bench.activations, &rows);
     bench.activations.a[2][0] = 1;
     bench.activations.a[2][1] = -1;
@@ -163,8 +157,8 @@ START_TEST(backward_gives_the_hand_worked_gradients_in_reverse_order)
     model_backward(&bench.model, param, &bench.activations, &rows, grad, &listener);
     for (size_t i = 0; i < HAND_COUNT; i++)
         ck_assert_msg(grad[i] == 100 + expected[i], "element %zu: %g", i, (double)grad[i]);
-    ck_assert_uint_eq(bench.announcements, 4);
-    ck_assert(memcmp(bench.announced, order, sizeof order) == 0);
+    ck_assert_uint_eq(bench.heard.count, 4);
+    ck_assert(memcmp(bench.heard.tensors, order, sizeof order) == 0);
     bench_release(&bench);
 }
 END_TEST
@@ -207,7 +201,7 @@ START_TEST(no_row_changes_no_gradient_and_announces_every_tensor)
     model_backward(&bench.model, param, &bench.activations, &no_rows, grad, &listener);
     for (size_t i = 0; i < HAND_COUNT; i++)
         ck_assert(grad[i] == 7);
-    ck_assert_uint_eq(bench.announcements, 4);
+    ck_assert_uint_eq(bench.heard.count, 4);
     bench_release(&bench);
 }
 END_TEST

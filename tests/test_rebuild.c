@@ -1,14 +1,13 @@
 /* Buckets planned anew: in the order rank 0 saw, on every rank, once. */
 #include "lesson03_ddp/rebuild.h"
-#include "lesson02_allreduce/ring.h"
-#include "tests/inside.h"
 #include "tests/lessons.h"
+#include "tests/overlapped.h"
 #include "tests/suites.h"
 
 #include <check.h>
 #include <string.h>
 
-enum { COUNT_MOST = 2048, TENSORS = 6 };
+enum { TENSORS = 6 };
 
 /* fc1.weight is tensor 0, fc3.bias 5; a bucket holds a layer or less. */
 static const char arguments[] =
@@ -18,11 +17,7 @@ static const char arguments[] =
 /* A lesson 3 whose backward finishes tensors in an order of the test's: all are held back until the
  * last has come, then announced. */
 struct bench {
-    struct ranks_self *self;
-    struct inside inside;
-    struct run *run;
-    struct ddp ddp;
-    struct model_listener ddp_hears;
+    struct overlapped overlapped;
     const size_t *order; // (TENSORS)
     size_t came;
 };
@@ -34,62 +29,35 @@ static void on_ready(void *context, size_t tensor)
     if (++bench->came % TENSORS > 0)
         return;
     for (size_t i = 0; i < TENSORS; i++)
-        bench->ddp_hears.on_ready(bench->ddp_hears.context, bench->order[i]);
+        bench->overlapped.ddp_hears.on_ready(bench->overlapped.ddp_hears.context, bench->order[i]);
 }
 
 static int bench_open(struct bench *bench, struct ranks_self *self)
 {
-    *bench = (struct bench){.self = self};
-    int wrong = inside_open(&bench->inside, self, 3, arguments);
-    struct run *run = bench->run = &bench->inside.run;
-    if (!wrong)
-        wrong = inside_told(self, &bench->inside, ddp_init(&bench->ddp, run, self->comm));
-    bench->ddp_hears = ddp_listener(&bench->ddp);
-    run->trainer.listener = (struct model_listener){.on_ready = on_ready, .context = bench};
-    return wrong;
+    *bench = (struct bench){0};
+    return overlapped_open(&bench->overlapped, self, arguments, on_ready, bench);
 }
 
-static void bench_close(struct bench *bench)
-{
-    ddp_stop(&bench->ddp);
-    inside_close(&bench->inside);
-}
-
-/* A step whose gradient is that of lesson 2's ring, bucket by bucket after backward. */
 static int check_step(struct bench *bench, size_t index)
 {
-    float expected[COUNT_MOST];
-    struct run *run = bench->run;
-    struct step step = sampler_step(&run->sampler, index);
-    ddp_begin(&bench->ddp);
-    trainer_gradient(&run->trainer, &step);
-    int error = ddp_wait(&bench->ddp, &bench->self->fail);
-    inside_gradient(run, &step, expected);
-    for (size_t i = 0; i < bench->ddp.plan.count && !error; i++) {
-        struct slice slice = bench->ddp.plan.buckets[i].slice;
-        float *bucket = expected + slice.begin;
-        error = ring_allreduce(bench->self->comm, bucket, bucket, slice.count, COMM_F32, COMM_SUM);
-    }
-    if (error)
-        return error;
-    return ranks_expect(bench->self,
-                        memcmp(run->grad, expected, run->model.count * sizeof(float)) == 0,
-                        "step %zu: the gradient is not that of the ring", index);
+    struct step step = sampler_step(&bench->overlapped.run->sampler, index);
+    return overlapped_check(&bench->overlapped, &step);
 }
 
 /* Is the plan the one of this order? */
 static int check_plan(struct bench *bench, const size_t order[TENSORS])
 {
-    const struct options *options = &bench->run->options;
+    const struct options *options = &bench->overlapped.run->options;
     struct bucket_order wanted = {.count = TENSORS};
     struct bucket_plan plan;
     memcpy(wanted.tensors, order, TENSORS * sizeof *order);
-    bucket_plan_make(&plan, &bench->run->model, &wanted, options->first_bucket_bytes,
+    bucket_plan_make(&plan, &bench->overlapped.run->model, &wanted, options->first_bucket_bytes,
                      options->bucket_bytes);
-    const size_t *found = bench->ddp.plan.order.tensors;
-    return ranks_expect(bench->self, memcmp(found, order, TENSORS * sizeof *order) == 0,
+    const size_t *found = bench->overlapped.ddp.plan.order.tensors;
+    return ranks_expect(bench->overlapped.self, memcmp(found, order, TENSORS * sizeof *order) == 0,
                         "the order is not the one seen") ||
-           ranks_expect(bench->self, bucket_plan_same(&bench->ddp.plan, &plan),
+           ranks_expect(bench->overlapped.self,
+                        bucket_plan_same(&bench->overlapped.ddp.plan, &plan),
                         "the buckets are not those of the order");
 }
 
@@ -110,10 +78,10 @@ static int adopt_body(struct ranks_self *self)
     int wrong = bench_open(&bench, self);
     bench.order = self->rank == 0 ? seen_by_0 : orders[ORDERS - 1];
     wrong = wrong || check_plan(&bench, orders[ORDERS - 1]) || check_step(&bench, 0) ||
-            rebuild(&bench.ddp, bench.run) || check_plan(&bench, seen_by_0);
+            rebuild(&bench.overlapped.ddp, bench.overlapped.run) || check_plan(&bench, seen_by_0);
     for (size_t i = 1; i < 4 && !wrong; i++)
         wrong = check_step(&bench, i);
-    bench_close(&bench);
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 
@@ -133,10 +101,10 @@ static int once_body(struct ranks_self *self)
     int wrong = bench_open(&bench, self);
     for (size_t i = 0; i < 3 && !wrong; i++) {
         bench.order = orders[i];
-        wrong = check_step(&bench, i) || rebuild(&bench.ddp, bench.run) ||
+        wrong = check_step(&bench, i) || rebuild(&bench.overlapped.ddp, bench.overlapped.run) ||
                 check_plan(&bench, orders[0]);
     }
-    bench_close(&bench);
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 
@@ -154,16 +122,18 @@ static int resumed_body(struct ranks_self *self)
     struct bench bench;
     struct ddp resumed = {0};
     int wrong = bench_open(&bench, self);
-    bench.run->trainer.listener = ddp_listener(&bench.ddp); // backward's own order
-    wrong = wrong || check_step(&bench, 0) || rebuild(&bench.ddp, bench.run);
-    bench.run->optimizer.updates = 1;
-    wrong = wrong || inside_told(self, &bench.inside, ddp_init(&resumed, bench.run, self->comm));
+    bench.overlapped.run->trainer.listener =
+        ddp_listener(&bench.overlapped.ddp); // backward's own order
+    wrong = wrong || check_step(&bench, 0) || rebuild(&bench.overlapped.ddp, bench.overlapped.run);
+    bench.overlapped.run->optimizer.updates = 1;
+    wrong = wrong || inside_told(self, &bench.overlapped.inside,
+                                 ddp_init(&resumed, bench.overlapped.run, self->comm));
     if (!wrong)
-        wrong =
-            ranks_expect(self, resumed.rebuilt && bucket_plan_same(&resumed.plan, &bench.ddp.plan),
-                         "a resumed run has other buckets");
+        wrong = ranks_expect(
+            self, resumed.rebuilt && bucket_plan_same(&resumed.plan, &bench.overlapped.ddp.plan),
+            "a resumed run has other buckets");
     ddp_stop(&resumed);
-    bench_close(&bench);
+    overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
 

@@ -4,6 +4,7 @@
 #include "lesson01_single/optimizer.h"
 #include "lesson03_ddp/ddp.h"
 #include "tests/inside.h"
+#include "tests/heard.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -89,16 +90,6 @@ START_TEST(a_tied_weight_is_registered_once)
 }
 END_TEST
 
-struct heard {
-    size_t count, tensors[MODEL_TENSORS_MOST];
-};
-
-static void on_ready(void *context, size_t tensor)
-{
-    struct heard *heard = context;
-    heard->tensors[heard->count++] = tensor;
-}
-
 /* Whichever layer it is registered for, it comes after the lower of the two. */
 START_TEST(a_tied_weight_is_announced_once_after_its_last_use)
 {
@@ -114,7 +105,7 @@ START_TEST(a_tied_weight_is_announced_once_after_its_last_use)
           "fc1.bias", "fc1.weight"}},
     };
     struct heard heard = {0};
-    struct model_listener listener = {.on_ready = on_ready, .context = &heard};
+    struct model_listener listener = heard_listener(&heard);
     struct activations activations;
     struct memory memory = {0};
     struct model model;
