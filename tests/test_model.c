@@ -195,7 +195,7 @@ START_TEST(no_row_changes_no_gradient_and_announces_every_tensor)
 {
     struct bench bench;
     bench_init(&bench);
-    struct model_listener listener = {.on_ready = on_ready, .context = &bench};
+    struct model_listener listener = heard_listener(&bench.heard);
     float grad[HAND_COUNT] = {7, 7, 7, 7, 7, 7, 7, 7, 7};
     model_forward(&bench.model, param, &bench.activations, &no_rows);
     model_backward(&bench.model, param, &bench.activations, &no_rows, grad, &listener);
