@@ -76,6 +76,7 @@ Suite *compress_suite(void);
 Suite *zero1_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
+Suite *checkpoint_suite(void);
 Suite *overlap_suite(void);
 Suite *traces_suite(void);
 Suite *forks_suite(void);
@@ -174,6 +175,7 @@ static const struct suite_entry suites[] = {
     {"zero1", zero1_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},
+    {"checkpoint", checkpoint_suite},
     {"overlap", overlap_suite},
     {"traces", traces_suite},
     {"forks", forks_suite},
