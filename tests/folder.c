@@ -54,3 +54,12 @@ const char *folder_write(const struct folder *folder, const char *name, const vo
     ck_assert_int_eq(gzclose(file), Z_OK);
     return path;
 }
+
+void folder_await(const struct folder *folder, const char *name)
+{
+    char path[512];
+    folder_path(folder, name, path);
+    for (int i = 0; i < 30000 && access(path, F_OK) != 0; i++)
+        usleep(2000);
+    ck_assert_msg(access(path, F_OK) == 0, "%s never came", name);
+}

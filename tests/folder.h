@@ -22,4 +22,7 @@ const char *folder_path(const struct folder *folder, const char *name, char path
 const char *folder_write(const struct folder *folder, const char *name, const void *data,
                          size_t bytes, bool packed, char path[512]);
 
+/* Waits until somebody has made this file in it; fails the test after a minute. */
+void folder_await(const struct folder *folder, const char *name);
+
 #endif

@@ -1,5 +1,6 @@
 /* program: fork, exec, wait, with files for the output. See the header. */
 #include "tests/program.h"
+#include "tests/folder.h"
 
 #include "common/clock.h"
 
@@ -142,4 +143,19 @@ void program_close(struct program *program)
     close(program->lifeline);
     free(program->out);
     free(program->err);
+}
+
+void program_expect(const char *command, int code, const char *said)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(program.code == code, "%s: returned %d, not %d; it said: %s", command,
+                  program.code, code, program.err);
+    ck_assert_msg(strstr(program.err, said) != NULL, "%s: said %s, not %s", command, program.err,
+                  said);
+    ck_assert(program_gone(&program));
+    program_close(&program);
+    folder_close(&folder);
 }

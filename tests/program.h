@@ -33,6 +33,10 @@ void program_wait(struct program *program);
 /* Both. */
 void program_run(struct program *program, const char *folder, const char *command);
 
+/* Runs the command in a folder of its own; it must leave nothing behind, return `code`, and say `said`
+ * on its standard error. */
+void program_expect(const char *command, int code, const char *said);
+
 /* Within a minute, nothing of it is left. */
 bool program_gone(const struct program *program);
 

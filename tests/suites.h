@@ -21,6 +21,8 @@ Suite *launch_cause_suite(void);
 Suite *launch_cores_suite(void);
 Suite *install_suite(void);
 Suite *launch_suite(void);
+Suite *launch_output_suite(void);
+Suite *launch_end_suite(void);
 Suite *compare_suite(void);
 Suite *tensorfile_suite(void);
 Suite *csv_suite(void);
@@ -120,6 +122,8 @@ static const struct suite_entry suites[] = {
     {"launch_cores", launch_cores_suite},
     {"install", install_suite},
     {"launch", launch_suite},
+    {"launch_output", launch_output_suite},
+    {"launch_end", launch_end_suite},
     {"compare", compare_suite},
     {"tensorfile", tensorfile_suite},
     {"csv", csv_suite},
