@@ -42,6 +42,13 @@ int ranks_bind(int *port)
     return fd;
 }
 
+void ranks_pause(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
 int ranks_expect(struct ranks_self *self, bool condition, const char *format, ...)
 {
     if (condition)

@@ -70,6 +70,9 @@ void ranks_assert_ok(const struct ranks_result *result);
 __attribute__((format(printf, 3, 4))) int ranks_expect(struct ranks_self *self, bool condition,
                                                        const char *format, ...);
 
+/* For a body: does nothing for so long. */
+void ranks_pause(double seconds);
+
 /* A socket bound to 127.0.0.1 on a free port, not yet listening; *port is which. */
 int ranks_bind(int *port);
 

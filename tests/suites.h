@@ -57,6 +57,7 @@ Suite *link_suite(void);
 Suite *deadlock_suite(void);
 Suite *rendezvous_suite(void);
 Suite *strangers_suite(void);
+Suite *liars_suite(void);
 Suite *comm_suite(void);
 Suite *failures_suite(void);
 Suite *narrow_suite(void);
@@ -158,6 +159,7 @@ static const struct suite_entry suites[] = {
     {"deadlock", deadlock_suite},
     {"rendezvous", rendezvous_suite},
     {"strangers", strangers_suite},
+    {"liars", liars_suite},
     {"comm", comm_suite},
     {"failures", failures_suite},
     {"narrow", narrow_suite},

@@ -12,15 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static void pause_seconds(double seconds)
-{
-    struct timespec time = {.tv_sec = (time_t)seconds};
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    nanosleep(&time, NULL);
-}
 
 /* Every rank but `but` ended with an error of its own accord, and says each of the words. */
 static void assert_all_say(const struct ranks_result *result, int but, const char *const *words)
@@ -127,7 +119,7 @@ END_TEST
 static void *kill_soon(void *unused)
 {
     (void)unused;
-    pause_seconds(0.15);
+    ranks_pause(0.15);
     raise(SIGKILL);
     return NULL;
 }
@@ -325,7 +317,7 @@ static int ahead_body(struct ranks_self *self)
     error = error || comm_wait(self->comm) ||
             (self->rank == 0 && (comm_end(self->comm) || comm_begin(self->comm, &call)));
     if (self->rank == 2)
-        pause_seconds(0.3);
+        ranks_pause(0.3);
     comm_receive(self->comm, self->rank == 0 ? 2 : 1, &number, 1, COMM_STORE);
     return error || comm_wait(self->comm) ? 1 : 0;
 }
@@ -367,7 +359,7 @@ static int resumed_body(struct ranks_self *self)
     if (self->rank == 1) {
         waker = fork();
         if (waker == 0) {
-            pause_seconds(1);
+            ranks_pause(1);
             kill(getppid(), SIGCONT);
             _exit(0);
         }
@@ -424,7 +416,7 @@ static int clean_body(struct ranks_self *self)
     for (int step = 0; step < 2 && !error; step++)
         error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
     unsigned seed = *(unsigned *)self->context + (unsigned)self->rank;
-    pause_seconds(rand_r(&seed) % 200 / 1000.0);
+    ranks_pause(rand_r(&seed) % 200 / 1000.0);
     return error ? 1 : 0;
 }
 

@@ -61,20 +61,13 @@ struct cell {
     char text[1200];  // what was wrong, "" if nothing
 };
 
-static void pause_seconds(double seconds)
-{
-    struct timespec time = {.tv_sec = (time_t)seconds};
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    nanosleep(&time, NULL);
-}
-
 /* --- the victim ------------------------------------------------------------------------------ */
 
 static void stop_for_a_while(void)
 {
     pid_t waker = fork();
     if (waker == 0) {
-        pause_seconds(PAUSE_SECONDS);
+        ranks_pause(PAUSE_SECONDS);
         kill(getppid(), SIGCONT);
         _exit(0);
     }
@@ -103,7 +96,7 @@ static void *act_in_a_call(void *argument)
 {
     struct cell *cell = argument;
     while (atomic_load(&cell->calls) < CALLS_BEFORE)
-        pause_seconds(0.0002);
+        ranks_pause(0.0002);
     act(cell);
     return NULL;
 }
@@ -116,12 +109,12 @@ static void half_connect(const struct ranks_self *self)
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     if (self->rank == 0) {
         listen(self->environment.rendezvous_fd, 16);
-        pause_seconds(0.05);
+        ranks_pause(0.05);
         return;
     }
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     for (int i = 0; i < 100 && connect(fd, (struct sockaddr *)&address, sizeof address); i++)
-        pause_seconds(0.005);
+        ranks_pause(0.005);
     send(fd, "STIR\2\0", 6, MSG_NOSIGNAL);
 }
 
@@ -376,7 +369,7 @@ static double processor_seconds(void)
 static int waiting_body(struct ranks_self *self)
 {
     if (self->rank == 1)
-        pause_seconds(6);
+        ranks_pause(6);
     double begun = clock_seconds(), used = processor_seconds();
     int error = barrier(self->comm);
     used = processor_seconds() - used;

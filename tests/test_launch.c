@@ -7,9 +7,6 @@
 
 #include <arpa/inet.h>
 #include <check.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -11,15 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-static void pause_seconds(double seconds)
-{
-    struct timespec time = {.tv_sec = (time_t)seconds};
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    nanosleep(&time, NULL);
-}
 
 static int open_comm(struct ranks_self *self)
 {
@@ -50,7 +42,7 @@ static void assert_all_say(const struct ranks_result *result, int but, const cha
 
 static int late_body(struct ranks_self *self)
 {
-    pause_seconds(0.3 * (self->world - 1 - self->rank)); // 3, 2, 1, and 0 last
+    ranks_pause(0.3 * (self->world - 1 - self->rank)); // 3, 2, 1, and 0 last
     return open_and_sum(self);
 }
 
@@ -177,7 +169,7 @@ static int knock(const struct ranks_self *self, const void *bytes, size_t size_b
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     while (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) { // not listening yet
         close(fd);
-        pause_seconds(0.01);
+        ranks_pause(0.01);
         fd = socket(AF_INET, SOCK_STREAM, 0);
     }
     if (size_bytes > 0)
@@ -270,15 +262,15 @@ static int again_and_again_body(struct ranks_self *self)
     char turn = 0;
     if (self->rank == 4) {
         int first = come_as_rank_1(self);
-        pause_seconds(0.5); // by now the one that stays has come too, and stands
+        ranks_pause(0.5); // by now the one that stays has come too, and stands
         close(come_as_rank_1(self));
-        pause_seconds(0.1);
+        ranks_pause(0.1);
         close(first);
-        pause_seconds(0.1);
+        ranks_pause(0.1);
         if (write(pipe[1], "23", 2) != 2)
             return 1;
     } else if (self->rank == 1) {
-        pause_seconds(0.25);
+        ranks_pause(0.25);
     } else if (self->rank > 1 && read(pipe[0], &turn, 1) != 1) {
         return 1;
     }
