@@ -1,6 +1,7 @@
 /* What is written is the format, byte for byte; a failing write leaves the old file; a file that
  * is wrong in any way is refused, by name, before it is used. */
 #include "common/tensorfile.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -17,15 +18,14 @@
 enum { PATH_BYTES = 512 };
 
 struct place {
-    char folder[PATH_BYTES], path[PATH_BYTES + 8], aside[PATH_BYTES + 64];
+    struct folder folder;
+    char path[PATH_BYTES], aside[PATH_BYTES + 64];
 };
 
 static void place_make(struct place *place)
 {
-    const char *root = getenv("TMPDIR");
-    snprintf(place->folder, sizeof place->folder, "%s/tensorfile-XXXXXX", root ? root : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(place->folder));
-    snprintf(place->path, sizeof place->path, "%s/a.st", place->folder);
+    folder_open(&place->folder);
+    folder_path(&place->folder, "a.st", place->path);
     snprintf(place->aside, sizeof place->aside, "%s.tmp-%ld", place->path, (long)getpid());
 }
 
@@ -33,7 +33,7 @@ static void place_make(struct place *place)
 static void place_remove(const struct place *place)
 {
     unlink(place->path);
-    ck_assert_int_eq(rmdir(place->folder), 0);
+    ck_assert_int_eq(rmdir(place->folder.path), 0);
 }
 
 static size_t slurp(const char *path, char *bytes, size_t room)
@@ -425,7 +425,7 @@ START_TEST(what_is_no_file_is_refused_without_waiting)
     place_make(&place);
     ck_assert_int_eq(tensorfile_open(&reader, place.path, &fails[0]), -ENOENT);
     ck_assert_ptr_nonnull(strstr(fails[0].text, place.path));
-    ck_assert_int_eq(tensorfile_open(&reader, place.folder, &fails[1]), -EINVAL);
+    ck_assert_int_eq(tensorfile_open(&reader, place.folder.path, &fails[1]), -EINVAL);
     ck_assert_int_eq(mkfifo(place.path, 0600), 0);
     ck_assert_int_eq(tensorfile_open(&reader, place.path, &fails[2]), -EINVAL);
     place_remove(&place);
