@@ -40,9 +40,9 @@ bool checkpoint_exists(const char *directory);
  * optimizer and order of samples; anything else is refused, naming what differs. */
 int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, struct fail *fail);
 
-/* Parameters alone, from any safetensors file that holds every tensor of the model as `<name>` or
- * `param.<name>`, and none of another model. */
-int checkpoint_load_parameters(const char *path, const struct model *model, float *param,
-                               struct fail *fail);
+/* Parameters alone, a slice of the slab to values (slice.count), from any safetensors file that holds
+ * every tensor of the model as `<name>` or `param.<name>`, and none of another model. */
+int checkpoint_load_parameters(const char *path, const struct model *model, struct slice slice,
+                               float *values, struct fail *fail);
 
 #endif

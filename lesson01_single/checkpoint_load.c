@@ -43,6 +43,8 @@ static int read_part(const struct tensorfile_reader *reader, const struct tensor
                         "(%zu%s%.0zu): give the --hidden it was made with",
                         entry->name, entry->count, tensor->shape[0],
                         tensor->dimensions == 2 ? ", " : "", tensor->shape[1]);
+    if (part.count == 0)
+        return 0;
     return tensorfile_read(reader, entry, part.begin - tensor->slice.begin, values, part.count,
                            fail);
 }
@@ -147,8 +149,8 @@ int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, 
     return error ? name_file(path, &inner, fail) : 0;
 }
 
-int checkpoint_load_parameters(const char *path, const struct model *model, float *param,
-                               struct fail *fail)
+int checkpoint_load_parameters(const char *path, const struct model *model, struct slice slice,
+                               float *values, struct fail *fail)
 {
     struct fail inner = {0};
     struct tensorfile_reader *reader = NULL;
@@ -158,8 +160,9 @@ int checkpoint_load_parameters(const char *path, const struct model *model, floa
     for (size_t i = 0; i < model->tensor_count && !error; i++) {
         const struct tensor *tensor = &model->tensors[i];
         const struct tensorfile_entry *entry = find(reader, "param", tensor);
-        error = read_part(reader, entry ? entry : find(reader, "", tensor), tensor, tensor->slice,
-                          param + tensor->slice.begin, &inner);
+        struct slice part = slice_overlap(tensor->slice, slice);
+        error = read_part(reader, entry ? entry : find(reader, "", tensor), tensor, part,
+                          values + (part.begin - slice.begin), &inner);
     }
     tensorfile_close(reader);
     return error ? name_file(path, &inner, fail) : 0;

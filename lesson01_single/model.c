@@ -78,15 +78,22 @@ const struct tensor *model_tensor_at(const struct model *model, size_t element)
     return tensor;
 }
 
-void model_init_he(const struct model *model, float *param, uint64_t seed)
+void model_init_he_part(const struct model *model, struct slice slice, float *values, uint64_t seed)
 {
     for (size_t i = 0; i < model->tensor_count; i++) {
         const struct tensor *tensor = &model->tensors[i];
+        struct slice part = slice_overlap(tensor->slice, slice);
         struct rng rng = {.seed = seed, .stream = RNG_WEIGHTS, .sub = (uint32_t)i};
         float limit = tensor->dimensions == 2 ? sqrtf(6.0f / (float)tensor->shape[1]) : 0;
-        for (size_t j = 0; j < tensor->slice.count; j++)
-            param[tensor->slice.begin + j] = limit * (2 * rng_uniform(&rng, j) - 1);
+        float *to = values + (part.begin - slice.begin);
+        for (size_t j = 0; j < part.count; j++)
+            to[j] = limit * (2 * rng_uniform(&rng, part.begin - tensor->slice.begin + j) - 1);
     }
+}
+
+void model_init_he(const struct model *model, float *param, uint64_t seed)
+{
+    model_init_he_part(model, (struct slice){0, model->count}, param, seed);
 }
 
 /* One pass over the model. */
@@ -109,6 +116,32 @@ static struct dense_shape shape_of(const struct walk *walk, size_t layer)
     };
 }
 
+static const float *param_of(const struct walk *walk, const struct tensor *tensor)
+{
+    const struct places *places = walk->pass->places;
+    const float *place = places ? places->param[tensor - walk->model->tensors] : NULL;
+    return place ? place : walk->param + tensor->slice.begin;
+}
+
+/* Where the tensor's gradient is to be added. */
+static float *grad_of(const struct walk *walk, const struct tensor *tensor)
+{
+    const struct places *places = walk->pass->places;
+    size_t index = (size_t)(tensor - walk->model->tensors);
+    if (places && places->on_add)
+        places->on_add(places->context, index);
+    float *place = places ? places->grad[index] : NULL;
+    return place ? place : walk->grad + tensor->slice.begin;
+}
+
+/* Every layer is asked for, also one that is left out here: it may take part on another rank. */
+static void ask_for(const struct walk *walk, size_t layer)
+{
+    const struct places *places = walk->pass->places;
+    if (places && places->on_layer)
+        places->on_layer(places->context, layer);
+}
+
 static bool skips(const struct walk *walk, size_t layer)
 {
     return walk->pass->skipped >> layer & 1;
@@ -126,8 +159,8 @@ static void layer_forward(const struct walk *walk, size_t layer)
         memcpy(y, x, shape.rows * shape.in * sizeof *y);
         return;
     }
-    dense_forward(y, x, walk->param + model_weight(model, layer)->slice.begin,
-                  bias ? walk->param + bias->slice.begin : NULL, shape);
+    dense_forward(y, x, param_of(walk, model_weight(model, layer)),
+                  bias ? param_of(walk, bias) : NULL, shape);
     if (layer + 1 == model->layers)
         return;
     relu_forward(y, shape.rows * shape.out);
@@ -138,6 +171,7 @@ static void layer_forward(const struct walk *walk, size_t layer)
 static void go_forward(const struct walk *walk, size_t layer)
 {
     const struct pass *pass = walk->pass;
+    ask_for(walk, layer);
     double began = trace_begin(pass->trace);
     layer_forward(walk, layer);
     precision_round(pass->precision, walk->activations->a[layer + 1],
@@ -201,11 +235,11 @@ static void parameters_backward(const struct walk *walk, size_t layer, const flo
     const struct tensor *weight = model_weight(model, layer), *bias = model_bias(model, layer);
     bool skipped = skips(walk, layer);
     if (bias && !bias->frozen && !skipped)
-        dense_backward_bias(walk->grad + bias->slice.begin, dy, shape_of(walk, layer));
+        dense_backward_bias(grad_of(walk, bias), dy, shape_of(walk, layer));
     if (bias)
         announce(walk, layer, model->bias_of[layer]);
     if (!weight->frozen && !skipped)
-        dense_backward_weight(walk->grad + weight->slice.begin, dy, walk->activations->a[layer],
+        dense_backward_weight(grad_of(walk, weight), dy, walk->activations->a[layer],
                               shape_of(walk, layer));
     announce(walk, layer, model->weight_of[layer]);
 }
@@ -231,7 +265,7 @@ static float *layer_backward(const struct walk *walk, size_t layer, float *dy)
     if (skipped)
         return dy;
     float *dx = dy == activations->d[0] ? activations->d[1] : activations->d[0];
-    dense_backward_input(dx, dy, walk->param + model_weight(model, layer)->slice.begin, shape);
+    dense_backward_input(dx, dy, param_of(walk, model_weight(model, layer)), shape);
     return dx;
 }
 
@@ -242,6 +276,7 @@ void model_backward(const struct model *model, const float *param, struct activa
     float *d = activations->a[model->layers]; // the gradient with respect to a[layer + 1]
     for (size_t layer = model->layers; layer-- > model->lowest;) {
         recompute(&walk, layer);
+        ask_for(&walk, layer);
         double began = trace_begin(pass->trace);
         d = layer_backward(&walk, layer, d);
         trace_end(pass->trace, TRACE_BACKWARD, layer + 1, began);

@@ -70,7 +70,20 @@ const struct tensor *model_tensor_at(const struct model *model, size_t element);
  * "Delving Deep into Rectifiers", ICCV 2015, section 2.2, as a uniform distribution). */
 void model_init_he(const struct model *model, float *param, uint64_t seed);
 
+/* The same of a slice of the slab: values (slice.count). */
+void model_init_he_part(const struct model *model, struct slice slice, float *values,
+                        uint64_t seed);
+
 struct activations; // what forward keeps for backward: activations.h
+
+/* Where tensors are that do not lie in a whole slab, for lesson 4. An entry that is NULL: in the slab. */
+struct places {
+    float *param[MODEL_TENSORS_MOST];
+    float *grad[MODEL_TENSORS_MOST];
+    void (*on_layer)(void *context, size_t layer); // its parameters are about to be used; or NULL
+    void (*on_add)(void *context, size_t tensor);  // its gradient is about to be added to; or NULL
+    void *context;
+};
 
 /* What differs from pass to pass. */
 struct pass {
@@ -78,6 +91,7 @@ struct pass {
     struct dropout dropout;      // zeroed: evaluation, where every unit takes part
     uint32_t skipped;            // bit l: layer l is left out, y = x
     struct precision *precision; // NULL: float
+    const struct places *places; // NULL: all in the slabs
     struct trace *trace;         // NULL, or what is told of each layer
     struct profile *profile;     // NULL, or what counts the time
 };

@@ -102,38 +102,74 @@ static void update(const struct optimizer *optimizer, const struct run_of *run, 
         adam(optimizer, run, rate);
 }
 
-/* Weights decay and biases do not: a slice is updated tensor by tensor. `state` is the position of
- * the slice's first element in the state arrays. */
-static void update_slice(const struct optimizer *optimizer, float *param, const float *grad,
-                         struct slice slice, size_t state, struct rate rate)
+size_t optimizer_param_at(const struct optimizer *optimizer, size_t at, size_t state)
+{
+    return optimizer->packed_param ? state : at;
+}
+
+size_t optimizer_grad_at(const struct optimizer *optimizer, size_t at, size_t state)
+{
+    return optimizer->packed_grad ? state : at;
+}
+
+/* The arrays of an update. */
+struct arrays {
+    float *param;
+    const float *grad;
+    float *const *state; // of these the first element is the owned element `first`
+    size_t first;
+};
+
+/* Weights decay and biases do not: a slice is updated tensor by tensor. `owned` is the position of
+ * the slice's first element among those owned. */
+static void update_slice(const struct optimizer *optimizer, const struct arrays *arrays,
+                         struct slice slice, size_t owned, struct rate rate)
 {
     for (size_t i = 0; i < optimizer->model->tensor_count; i++) {
         const struct tensor *tensor = &optimizer->model->tensors[i];
         struct slice part = slice_overlap(tensor->slice, slice);
-        size_t offset = state + (part.begin - slice.begin);
+        size_t at = owned + (part.begin - slice.begin);
+        if (part.count == 0 || tensor->frozen)
+            continue;
         struct run_of run = {
-            .param = param + part.begin,
-            .grad = grad + part.begin,
+            .param = arrays->param + optimizer_param_at(optimizer, part.begin, at),
+            .grad = arrays->grad + optimizer_grad_at(optimizer, part.begin, at),
             .count = part.count,
             .decay = tensor->decays ? (float)optimizer->weight_decay : 0,
         };
-        for (size_t j = 0; j < optimizer->states && part.count > 0; j++)
-            run.state[j] = optimizer->state[j] + offset;
-        if (part.count > 0 && !tensor->frozen)
-            update(optimizer, &run, rate);
+        for (size_t j = 0; j < optimizer->states; j++)
+            run.state[j] = arrays->state[j] + (at - arrays->first);
+        update(optimizer, &run, rate);
     }
+}
+
+void optimizer_part_step(const struct optimizer *optimizer, float *param, const float *grad,
+                         float *const *state, struct slice part, struct rate rate)
+{
+    struct arrays arrays = {param, grad, state, part.begin};
+    size_t passed = 0;
+    for (size_t i = 0; i < optimizer->owned_count && !rate.skip; i++) {
+        struct slice owned = optimizer->owned[i];
+        struct slice mine = slice_overlap((struct slice){passed, owned.count}, part);
+        struct slice slice = {owned.begin + (mine.begin - passed), mine.count};
+        if (mine.count > 0)
+            update_slice(optimizer, &arrays, slice, mine.begin, rate);
+        passed += owned.count;
+    }
+}
+
+void optimizer_count(struct optimizer *optimizer, struct rate rate)
+{
+    optimizer->updates++;
+    optimizer->skipped += rate.skip;
 }
 
 void optimizer_step(struct optimizer *optimizer, float *param, const float *grad, struct rate rate)
 {
-    size_t state = 0;
+    struct slice all = {.begin = 0, .count = optimizer->count};
     double began = trace_begin(optimizer->trace);
-    for (size_t i = 0; i < optimizer->owned_count && !rate.skip; i++) {
-        update_slice(optimizer, param, grad, optimizer->owned[i], state, rate);
-        state += optimizer->owned[i].count;
-    }
-    optimizer->updates++;
-    optimizer->skipped += rate.skip;
+    optimizer_part_step(optimizer, param, grad, optimizer->state, all, rate);
+    optimizer_count(optimizer, rate);
     trace_end(optimizer->trace, TRACE_OPTIMIZER, 0, began);
     profile_lap(optimizer->profile, PROFILE_OPTIMIZER);
 }

@@ -30,6 +30,7 @@ struct optimizer {
     const struct model *model;
     const struct slice *owned; // (owned_count), ascending, disjoint; the caller's
     size_t owned_count;
+    bool packed_param, packed_grad;      // those arrays hold what is owned and nothing else
     size_t count;                        // elements owned
     size_t states;                       // arrays of state: 0 to 2
     float *state[OPTIMIZER_STATES_MOST]; // (count) each
@@ -53,8 +54,20 @@ struct rate {
     bool skip;  // change nothing: the gradient overflowed
 };
 
-/* param -= ... for every owned element; param and grad are whole slabs (model.count). */
+/* param -= ... for every owned element; param and grad are whole slabs (model.count), or, where they are
+ * packed, the owned elements one after another, as the state is (count). */
 void optimizer_step(struct optimizer *optimizer, float *param, const float *grad, struct rate rate);
+
+/* Of optimizer_step: some of the owned elements, `part` counts within them. Their states are
+ * elsewhere: state[i] (part.count). And what is counted once all parts are done. */
+void optimizer_part_step(const struct optimizer *optimizer, float *param, const float *grad,
+                         float *const *state, struct slice part, struct rate rate);
+void optimizer_count(struct optimizer *optimizer, struct rate rate);
+
+/* Where the owned element `at`, of the slab, is the one at `state` among those owned: its position in the array of
+ * parameters, or of gradients. */
+size_t optimizer_param_at(const struct optimizer *optimizer, size_t at, size_t state);
+size_t optimizer_grad_at(const struct optimizer *optimizer, size_t at, size_t state);
 
 /* The elements of a tensor that are owned (maybe none) and where their state begins. A tensor meets
  * at most one owned slice. */

@@ -46,7 +46,7 @@ struct run {
     struct slice whole;                       // the whole slab
     struct slice trained[MODEL_TENSORS_MOST]; // what of it is trained: all, unless frozen
     size_t trained_count;
-    float *param, *grad;
+    float *param, *grad; // slabs; NULL where ZeRO keeps no whole one (stage 3; 2 and 3)
     struct trainer trainer;
     size_t activation_bytes; // what the ledger says it keeps
     struct optimizer optimizer;
@@ -90,6 +90,9 @@ struct run {
     size_t bytes_recorded, messages_recorded;
     struct metrics_times epoch_times, times; // of the epoch at hand, of the run
 };
+
+/* The parameters a run begins with, of a slice of the slab: what --init says. 0, or an error. */
+int run_init_values(struct run *run, struct slice slice, float *values);
 
 /* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */
 int run_open(struct run *run, int lesson, int argc, char **argv);

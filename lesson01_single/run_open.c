@@ -54,22 +54,31 @@ static int plan_model(struct run *run)
     return error;
 }
 
-static int init_parameters(struct run *run)
+int run_init_values(struct run *run, struct slice slice, float *values)
 {
     const struct options *options = &run->options;
-    run->param = memory_floats(&run->memory, MEMORY_PARAMETERS, run->model.count);
-    run->grad = memory_floats(&run->memory, MEMORY_GRADIENTS, run->model.count);
-    if (!run->param || !run->grad)
+    if (strcmp(options->init, "he") == 0)
+        model_init_he_part(&run->model, slice, values, options->seed);
+    else if (strncmp(options->init, "const:", 6) == 0)
+        for (size_t i = 0; i < slice.count; i++)
+            values[i] = options->init_value;
+    else
+        return checkpoint_load_parameters(options->init, &run->model, slice, values, &run->fail);
+    return 0;
+}
+
+/* The slabs. From stage 2 on ZeRO keeps no whole one of gradients, from 3 on none of parameters. */
+static int init_parameters(struct run *run)
+{
+    int stage = run->options.stage;
+    if (stage < 3)
+        run->param = memory_floats(&run->memory, MEMORY_PARAMETERS, run->model.count);
+    if (stage < 2)
+        run->grad = memory_floats(&run->memory, MEMORY_GRADIENTS, run->model.count);
+    if ((stage < 3 && !run->param) || (stage < 2 && !run->grad))
         return fail_set(&run->fail, -ENOMEM, "no memory for %zu parameters: try a smaller --hidden",
                         run->model.count);
-    if (strcmp(options->init, "he") == 0)
-        model_init_he(&run->model, run->param, options->seed);
-    else if (strncmp(options->init, "const:", 6) == 0)
-        for (size_t i = 0; i < run->model.count; i++)
-            run->param[i] = options->init_value;
-    else
-        return checkpoint_load_parameters(options->init, &run->model, run->param, &run->fail);
-    return 0;
+    return run->param ? run_init_values(run, run->whole, run->param) : 0;
 }
 
 /* This rank's share of a micro-batch is at most the longest slice of it. */

@@ -101,9 +101,11 @@ static int refuse_update(struct run *run, const char *what, double value)
 static int evaluate(struct run *run)
 {
     size_t world = (size_t)run->environment.world, rank = (size_t)run->environment.rank;
+    size_t most = slice_of(run->test.count, world, 0).count;
     double began = trace_begin(run->trace);
     struct totals mine =
-        trainer_evaluate(&run->trainer, &run->test, slice_of(run->test.count, world, rank));
+        trainer_evaluate_in(&run->trainer, &run->test, slice_of(run->test.count, world, rank),
+                            trainer_passes(&run->trainer, most));
     double numbers[2] = {mine.loss, (double)mine.correct}, all[2 * ENVIRONMENT_WORLD_MOST];
     double loss = 0, correct = 0;
     int error = run_share(run, numbers, 2, all);

@@ -36,7 +36,7 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     size_t outputs = outputs_of(trainer);
     trainer->labels = (int32_t *)memory_floats(memory, MEMORY_BUFFERS, rows);
     trainer->targets = memory_floats(memory, MEMORY_BUFFERS, rows * outputs);
-    bool rounds = trainer->precision.kind != PRECISION_FP32;
+    bool rounds = trainer->precision.kind != PRECISION_FP32 && trainer->param;
     if (rounds)
         trainer->precision.param = memory_floats(memory, MEMORY_PARAMETERS, trainer->model->count);
     if (trainer->labels && trainer->targets && (!rounds || trainer->precision.param))
@@ -84,9 +84,12 @@ static void on_final(void *context, size_t tensor)
 {
     const struct trainer *trainer = context;
     struct slice slice = trainer->model->tensors[tensor].slice;
+    const struct places *places = trainer->places;
+    float *grad =
+        places && places->grad[tensor] ? places->grad[tensor] : trainer->grad + slice.begin;
     float unscale = 1 / scale_of(trainer);
-    for (size_t i = slice.begin; i < slice.begin + slice.count; i++)
-        trainer->grad[i] *= unscale;
+    for (size_t i = 0; i < slice.count; i++)
+        grad[i] *= unscale;
     if (trainer->listener.on_ready)
         trainer->listener.on_ready(trainer->listener.context, tensor);
 }
@@ -174,6 +177,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     struct model_listener listener = listener_of(trainer);
     struct pass pass = {.dropout = trainer->dropout,
                         .precision = &trainer->precision,
+                        .places = trainer->places,
                         .trace = trainer->trace,
                         .profile = trainer->profile};
     pass.dropout.step = step->index;
@@ -182,7 +186,8 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     profile_lap(trainer->profile, PROFILE_DATA);
     trainer->precision.nonzero = trainer->precision.flushed = 0;
     trainer_load_weights(trainer);
-    memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
+    if (trainer->grad)
+        memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     trainer->loss = 0;
     trainer->samples = 0;
@@ -202,7 +207,8 @@ static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset
                           struct slice samples, struct totals *totals)
 {
     struct loss_shape shape = {.rows = samples.count, .outputs = dataset->outputs};
-    struct pass pass = {.rows = samples.count, .precision = &trainer->precision};
+    struct pass pass = {
+        .rows = samples.count, .precision = &trainer->precision, .places = trainer->places};
     for (size_t row = 0; row < samples.count; row++)
         gather(trainer, dataset, row, samples.begin + row);
     precision_round(pass.precision, trainer->activations.a[0], samples.count * dataset->width);
@@ -214,17 +220,28 @@ static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset
     totals->samples += samples.count;
 }
 
-struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *dataset,
-                               struct slice samples)
+struct totals trainer_evaluate_in(struct trainer *trainer, const struct dataset *dataset,
+                                  struct slice samples, size_t passes)
 {
     struct totals totals = {0};
     trainer_load_weights(trainer);
-    for (size_t done = 0; done < samples.count;) {
-        size_t left = samples.count - done,
+    for (size_t pass = 0; pass < passes; pass++) {
+        size_t left = samples.count - totals.samples,
                rows = left < rows_of(trainer) ? left : rows_of(trainer);
-        struct slice part = {.begin = samples.begin + done, .count = rows};
+        struct slice part = {.begin = samples.begin + totals.samples, .count = rows};
         evaluate_rows(trainer, dataset, part, &totals);
-        done += rows;
     }
+    assert(totals.samples == samples.count);
     return totals;
+}
+
+size_t trainer_passes(const struct trainer *trainer, size_t samples)
+{
+    return (samples + rows_of(trainer) - 1) / rows_of(trainer);
+}
+
+struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *dataset,
+                               struct slice samples)
+{
+    return trainer_evaluate_in(trainer, dataset, samples, trainer_passes(trainer, samples.count));
 }

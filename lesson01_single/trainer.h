@@ -25,9 +25,10 @@ struct trainer {
     size_t rank, world;
     struct dropout dropout; // rate and seed; the rest is filled in
     struct layer_drop layer_drop;
-    size_t recompute;           // keep every such activation only; 0 or 1: all
-    float *param, *grad;        // slabs (model.count), the caller's
-    struct precision precision; // kind and scale; the rest is filled in
+    size_t recompute;            // keep every such activation only; 0 or 1: all
+    float *param, *grad;         // slabs (model.count), the caller's; NULL: see places
+    const struct places *places; // of what is not in the slabs; NULL: nothing
+    struct precision precision;  // kind and scale; the rest is filled in
     struct activations activations;
     int32_t *labels;                // (rows) of the micro-batch at hand
     float *targets;                 // (rows, outputs)
@@ -61,5 +62,11 @@ struct totals {
 };
 struct totals trainer_evaluate(struct trainer *trainer, const struct dataset *dataset,
                                struct slice samples);
+
+/* How many forward passes that takes; and the same in more of them, the last ones over no samples.
+ * Ranks that exchange something in a forward must all go forward equally often. */
+size_t trainer_passes(const struct trainer *trainer, size_t samples);
+struct totals trainer_evaluate_in(struct trainer *trainer, const struct dataset *dataset,
+                                  struct slice samples, size_t passes);
 
 #endif

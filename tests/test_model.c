@@ -233,6 +233,58 @@ START_TEST(backward_leaves_the_data_and_the_parameters_alone)
 }
 END_TEST
 
+/* Tensors that lie elsewhere, brought when they are asked for, at the last moment. */
+struct elsewhere {
+    struct bench *bench;
+    struct places places;
+    float param[HAND_COUNT], grad[HAND_COUNT];
+    char asked[64];
+};
+
+static void on_layer(void *context, size_t layer)
+{
+    struct elsewhere *elsewhere = context;
+    const struct model *model = &elsewhere->bench->model;
+    size_t length = strlen(elsewhere->asked);
+    snprintf(elsewhere->asked + length, sizeof elsewhere->asked - length, "layer %zu ", layer);
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        size_t begin = model->tensors[i].slice.begin;
+        bool its = i == model->weight_of[layer] || i == model->bias_of[layer];
+        elsewhere->places.param[i] = its ? elsewhere->param + begin : NULL;
+    }
+}
+
+static void on_add(void *context, size_t tensor)
+{
+    struct elsewhere *elsewhere = context;
+    elsewhere->places.grad[tensor] =
+        elsewhere->grad + elsewhere->bench->model.tensors[tensor].slice.begin;
+}
+
+START_TEST(tensors_may_lie_anywhere_and_come_when_their_layer_is_walked)
+{
+    struct bench bench;
+    bench_init(&bench);
+    struct model_listener nobody = {0};
+    struct elsewhere elsewhere = {.bench = &bench,
+                                  .places = {.on_layer = on_layer, .on_add = on_add}};
+    elsewhere.places.context = &elsewhere;
+    memcpy(elsewhere.param, param, sizeof param);
+    float grad[HAND_COUNT] = {0}, output[2];
+    model_forward(&bench.model, param, &bench.activations, &rows);
+    memcpy(output, bench.activations.a[2], sizeof output);
+    model_backward(&bench.model, param, &bench.activations, &rows, grad, &nobody);
+    struct pass pass = rows;
+    pass.places = &elsewhere.places;
+    model_forward(&bench.model, NULL, &bench.activations, &pass);
+    ck_assert(memcmp(output, bench.activations.a[2], sizeof output) == 0);
+    model_backward(&bench.model, NULL, &bench.activations, &pass, NULL, &nobody);
+    ck_assert(memcmp(grad, elsewhere.grad, sizeof grad) == 0);
+    ck_assert_str_eq(elsewhere.asked, "layer 0 layer 1 layer 1 layer 0 ");
+    bench_release(&bench);
+}
+END_TEST
+
 Suite *model_suite(void)
 {
     Suite *suite = suite_create("model");
@@ -248,6 +300,7 @@ Suite *model_suite(void)
     tcase_add_test(tcase, no_row_changes_no_gradient_and_announces_every_tensor);
     tcase_add_test(tcase, a_nan_in_the_data_reaches_the_output);
     tcase_add_test(tcase, backward_leaves_the_data_and_the_parameters_alone);
+    tcase_add_test(tcase, tensors_may_lie_anywhere_and_come_when_their_layer_is_walked);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -110,8 +110,8 @@ START_TEST(a_scale_that_is_not_taken_back_is_found_by_the_slope)
 {
     static const struct mutant mutant = {
         .file = "lesson01_single/trainer.c",
-        .text = "        trainer->grad[i] *= unscale;",
-        .mistake = "        trainer->grad[i] *= unscale > 0;",
+        .text = "        grad[i] *= unscale;",
+        .mistake = "        grad[i] *= unscale > 0;",
         .lesson = {1, 1},
         .arguments = "--steps 2 --precision fp16",
         .proof = "verify step 0: gradient ~ slope of the loss",

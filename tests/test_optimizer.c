@@ -240,6 +240,65 @@ START_TEST(owners_of_any_parts_together_give_the_bits_of_one_owner)
 }
 END_TEST
 
+/* The owned elements of a slab, one after another. */
+static size_t pack(float *packed, const float *slab, const struct slice *owned, size_t count)
+{
+    size_t packed_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(packed + packed_count, slab + owned[i].begin, owned[i].count * sizeof *slab);
+        packed_count += owned[i].count;
+    }
+    return packed_count;
+}
+
+/* As train does, on packed arrays, and in parts of 5 elements with their own copies of the states. */
+static void train_packed(float *param, const struct options *options, const struct model *model,
+                         const struct slice *owned, size_t owned_count)
+{
+    struct memory memory = {0};
+    struct optimizer optimizer;
+    ck_assert_int_eq(optimizer_init(&optimizer, options, model, owned, owned_count, &memory), 0);
+    optimizer.packed_param = optimizer.packed_grad = true;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        struct rate rate = {.lr = 0.05f, .clip = 0.7f};
+        float grad[SLAB], packed[SLAB];
+        draw(grad, 100 + step);
+        pack(packed, grad, owned, owned_count);
+        for (size_t begin = 0; begin < optimizer.count; begin += 5) {
+            struct slice part =
+                slice_overlap((struct slice){begin, 5}, (struct slice){0, optimizer.count});
+            float *state[OPTIMIZER_STATES_MOST] = {0};
+            for (size_t i = 0; i < optimizer.states; i++)
+                state[i] = optimizer.state[i] + begin;
+            optimizer_part_step(&optimizer, param, packed, state, part, rate);
+        }
+        optimizer_count(&optimizer, rate);
+    }
+    optimizer_release(&optimizer);
+}
+
+START_TEST(packed_arrays_and_parts_give_the_bits_of_the_slabs)
+{
+    struct options options = {.optimizer = kinds[_i], .momentum = 0.9, .weight_decay = 0.03};
+    struct model model;
+    plan_slab(&model);
+    float start[SLAB], whole[SLAB], expected[SLAB], packed[SLAB];
+    draw(start, 1);
+    memcpy(whole, start, sizeof start);
+    train(whole, &options, &model, &(struct slice){0, SLAB}, 1);
+    for (uint32_t cut = 0; cut < 20; cut++) {
+        struct cuts cuts;
+        cuts_draw(&cuts, cut);
+        for (size_t owner = 0; owner < OWNERS_MOST; owner++) {
+            pack(packed, start, cuts.owned[owner], cuts.count[owner]);
+            size_t count = pack(expected, whole, cuts.owned[owner], cuts.count[owner]);
+            train_packed(packed, &options, &model, cuts.owned[owner], cuts.count[owner]);
+            ck_assert(memcmp(packed, expected, count * sizeof *packed) == 0);
+        }
+    }
+}
+END_TEST
+
 START_TEST(what_is_not_owned_is_not_touched)
 {
     static const struct slice owned[2] = {{3, 2}, {40, 7}};
@@ -314,6 +373,7 @@ Suite *optimizer_suite(void)
                         6 * KINDS);
     tcase_add_test(tcase, clipping_shrinks_the_gradient_and_not_the_decay);
     tcase_add_loop_test(tcase, owners_of_any_parts_together_give_the_bits_of_one_owner, 0, KINDS);
+    tcase_add_loop_test(tcase, packed_arrays_and_parts_give_the_bits_of_the_slabs, 0, KINDS);
     tcase_add_loop_test(tcase, what_is_not_owned_is_not_touched, 0, KINDS);
     tcase_add_loop_test(tcase, an_owner_of_nothing_counts_its_updates_all_the_same, 0, KINDS);
     tcase_add_test(tcase, states_are_named_and_counted);

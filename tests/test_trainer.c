@@ -192,6 +192,9 @@ START_TEST(totals_of_uneven_parts_add_up_to_the_weighted_mean)
     struct totals none = trainer_evaluate(&bench.trainer, &bench.train, (struct slice){40, 0});
     ck_assert(fabs((a.loss + b.loss) / (double)(a.samples + b.samples) - 0.4) < 1e-6);
     ck_assert(none.samples == 0 && none.loss == 0 && none.correct == 0);
+    struct totals more =
+        trainer_evaluate_in(&bench.trainer, &bench.train, (struct slice){0, 30}, 9);
+    ck_assert(more.samples == 30 && more.loss == a.loss);
     bench_release(&bench);
 }
 END_TEST
