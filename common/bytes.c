@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -36,7 +35,8 @@ static int reserve(struct reading *reading)
     size_t room = bytes->room ? bytes->room * 2 : ROOM_BYTES;
     if (room > reading->most || room < bytes->room)
         room = reading->most;
-    unsigned char *data = realloc(bytes->data, room);
+    unsigned char *data =
+        memory_grow(bytes->memory, MEMORY_BUFFERS, bytes->data, (struct growth){bytes->room, room});
     if (!data)
         return fail_set(reading->fail, -ENOMEM, "%s: no memory for %zu bytes of it", reading->path,
                         room);
@@ -142,9 +142,10 @@ static int inflate_all(struct reading *reading)
     return error;
 }
 
-int bytes_read(struct bytes *bytes, const char *path, size_t most, struct fail *fail)
+int bytes_read(struct bytes *bytes, const char *path, size_t most, struct memory *memory,
+               struct fail *fail)
 {
-    *bytes = (struct bytes){0};
+    *bytes = (struct bytes){.memory = memory};
     FILE *file = fopen(path, "re");
     if (!file)
         return fail_set(fail, -errno, "%s: cannot be opened: %s", path, strerror(errno));
@@ -160,6 +161,6 @@ int bytes_read(struct bytes *bytes, const char *path, size_t most, struct fail *
 
 void bytes_release(struct bytes *bytes)
 {
-    free(bytes->data);
+    memory_give_back(bytes->memory, MEMORY_BUFFERS, bytes->data, bytes->room);
     *bytes = (struct bytes){0};
 }

@@ -9,18 +9,21 @@
 #define COMMON_BYTES_H
 
 #include "common/fail.h"
+#include "common/memory.h"
 
 #include <stddef.h>
 
 struct bytes {
     unsigned char *data;
     size_t count, room;
+    struct memory *memory;
 };
 
 /* At most `most` bytes; what follows them is not looked at. 0; -EINVAL when a gzip file is cut off,
  * damaged, or followed by something else; -ENOMEM; or what the system said. Release whatever the
  * outcome. */
-int bytes_read(struct bytes *bytes, const char *path, size_t most, struct fail *fail);
+int bytes_read(struct bytes *bytes, const char *path, size_t most, struct memory *memory,
+               struct fail *fail);
 
 /* Accepts zeroed bytes; ends in these. */
 void bytes_release(struct bytes *bytes);

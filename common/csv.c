@@ -27,6 +27,7 @@ struct csv {
     size_t columns; // of line 1
     float *cells;   // (line, columns)
     size_t count, room;
+    struct memory *memory;
     struct fail *fail;
 };
 
@@ -123,8 +124,10 @@ static int reserve(struct csv *csv)
     if (csv->room - csv->count >= csv->columns)
         return 0;
     size_t room = csv->room * 2 + csv->columns;
-    float *cells =
-        room <= SIZE_MAX / sizeof *cells / 4 ? realloc(csv->cells, room * sizeof *cells) : NULL;
+    struct growth bytes = {csv->room * sizeof(float), room * sizeof(float)};
+    float *cells = room <= SIZE_MAX / sizeof *cells / 4
+                       ? memory_grow(csv->memory, MEMORY_BUFFERS, csv->cells, bytes)
+                       : NULL;
     if (!cells)
         return fail_set(csv->fail, -ENOMEM, "%s, line %zu: no memory for %zu numbers", csv->path,
                         csv->line, room);
@@ -194,11 +197,11 @@ int csv_read(struct table *table, const char *path, struct memory *memory, struc
     FILE *file = fopen(path, "re");
     if (!file)
         return fail_set(fail, -errno, "%s: cannot be opened: %s", path, strerror(errno));
-    struct csv csv = {.path = path, .fail = fail};
+    struct csv csv = {.path = path, .memory = memory, .fail = fail};
     code = read_lines(&csv, file);
     if (code == 0)
         code = tabulate(table, &csv);
-    free(csv.cells);
+    memory_give_back(memory, MEMORY_BUFFERS, csv.cells, csv.room * sizeof *csv.cells);
     fclose(file);
     return code;
 }

@@ -106,13 +106,13 @@ static int check_length(const struct bytes *bytes, const char *path, size_t head
 /* The header by itself first, so that a small file cannot unpack to more than it promises. Then it is
  * checked again: between the two the file may have changed. */
 static int read_checked(struct bytes *bytes, const char *path, const struct kind *kind,
-                        struct fail *fail)
+                        struct memory *memory, struct fail *fail)
 {
     size_t header = header_bytes(kind), elements = 0;
     for (int pass = 0; pass < 2; pass++) {
         size_t most = pass == 0 ? header : header + elements + 1;
         bytes_release(bytes);
-        int code = bytes_read(bytes, path, most, fail);
+        int code = bytes_read(bytes, path, most, memory, fail);
         if (code == 0)
             code = check_header(bytes, path, kind, &elements, fail);
         if (code < 0)
@@ -141,9 +141,9 @@ static int tabulate(struct table *table, const struct bytes *pixels, const struc
 static int read_part(struct table *table, const char *images_path, struct fail *fail)
 {
     struct bytes pixels = {0}, classes = {0};
-    int code = read_checked(&pixels, images_path, &images, fail);
+    int code = read_checked(&pixels, images_path, &images, table->memory, fail);
     if (code == 0)
-        code = read_checked(&classes, table->path, &labels, fail);
+        code = read_checked(&classes, table->path, &labels, table->memory, fail);
     if (code == 0 && field(&pixels, 1) != field(&classes, 1))
         code = fail_set(fail, -EINVAL, "%s holds %u images, but %s holds %u labels", images_path,
                         field(&pixels, 1), table->path, field(&classes, 1));

@@ -7,28 +7,73 @@
 
 enum { ALIGN_BYTES = 64 };
 
+size_t memory_total(const struct memory *memory)
+{
+    size_t total = 0;
+    for (int use = 0; use < MEMORY_USES; use++)
+        total += memory->now_bytes[use];
+    return total;
+}
+
+static void enter(struct memory *memory, enum memory_use use, size_t bytes)
+{
+    if (!memory)
+        return;
+    memory->now_bytes[use] += bytes;
+    if (memory->peak_bytes[use] < memory->now_bytes[use])
+        memory->peak_bytes[use] = memory->now_bytes[use];
+    size_t total = memory_total(memory);
+    memory->peak_total_bytes = total > memory->peak_total_bytes ? total : memory->peak_total_bytes;
+}
+
+static void strike(struct memory *memory, enum memory_use use, size_t bytes)
+{
+    if (memory)
+        memory->now_bytes[use] -= bytes;
+}
+
+void *memory_take(struct memory *memory, enum memory_use use, size_t bytes)
+{
+    if (bytes > SIZE_MAX - ALIGN_BYTES)
+        return NULL;
+    size_t rounded = (bytes + ALIGN_BYTES) / ALIGN_BYTES * ALIGN_BYTES; // at least one line
+    void *array = aligned_alloc(ALIGN_BYTES, rounded);
+    if (array)
+        enter(memory, use, bytes);
+    return array;
+}
+
+void *memory_grow(struct memory *memory, enum memory_use use, void *array, struct growth bytes)
+{
+    void *larger = realloc(array, bytes.to > 0 ? bytes.to : 1);
+    if (larger) {
+        strike(memory, use, array ? bytes.from : 0);
+        enter(memory, use, bytes.to);
+    }
+    return larger;
+}
+
+void memory_give_back(struct memory *memory, enum memory_use use, void *array, size_t bytes)
+{
+    if (!array)
+        return;
+    strike(memory, use, bytes);
+    free(array);
+}
+
 float *memory_floats(struct memory *memory, enum memory_use use, size_t count)
 {
     if (count > (SIZE_MAX - ALIGN_BYTES) / sizeof(float))
         return NULL;
-    size_t bytes = count * sizeof(float);
-    size_t rounded = (bytes + ALIGN_BYTES) / ALIGN_BYTES * ALIGN_BYTES; // at least one line
-    float *array = aligned_alloc(ALIGN_BYTES, rounded);
-    if (!array)
-        return NULL;
-    memset(array, 0, rounded);
-    memory->now_bytes[use] += bytes;
-    if (memory->peak_bytes[use] < memory->now_bytes[use])
-        memory->peak_bytes[use] = memory->now_bytes[use];
+    float *array = memory_take(memory, use, count * sizeof(float));
+    if (array)
+        memset(array, 0, count * sizeof(float));
     return array;
 }
 
 void memory_return(struct memory *memory, enum memory_use use, float *array, size_t count)
 {
-    if (!array)
-        return;
-    memory->now_bytes[use] -= count * sizeof(float);
-    free(array);
+    memory_give_back(memory, use, array, count * sizeof(float));
 }
 
 const char *memory_use_name(enum memory_use use)

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -50,7 +49,7 @@ static int check(const struct sampler *sampler, const struct options *options, s
 }
 
 int sampler_init(struct sampler *sampler, size_t count, const struct options *options,
-                 struct fail *fail)
+                 struct memory *memory, struct fail *fail)
 {
     *sampler = (struct sampler){
         .count = count,
@@ -60,6 +59,7 @@ int sampler_init(struct sampler *sampler, size_t count, const struct options *op
         .shuffle = options->shuffle,
         .drop_last = options->drop_last,
         .order_epoch = SIZE_MAX, // none yet
+        .memory = memory,
     };
     int code = check(sampler, options, fail);
     if (code < 0)
@@ -67,7 +67,7 @@ int sampler_init(struct sampler *sampler, size_t count, const struct options *op
     size_t window = window_of(sampler);
     bool short_last = count % window > 0 && !sampler->drop_last;
     sampler->steps_per_epoch = count / window + short_last;
-    sampler->order = malloc(count * sizeof *sampler->order);
+    sampler->order = memory_take(memory, MEMORY_BUFFERS, count * sizeof *sampler->order);
     if (!sampler->order)
         return fail_set(fail, -ENOMEM, "no memory for the order of %zu samples", count);
     return 0;
@@ -75,7 +75,8 @@ int sampler_init(struct sampler *sampler, size_t count, const struct options *op
 
 void sampler_release(struct sampler *sampler)
 {
-    free(sampler->order);
+    memory_give_back(sampler->memory, MEMORY_BUFFERS, sampler->order,
+                     sampler->count * sizeof *sampler->order);
     *sampler = (struct sampler){0};
 }
 

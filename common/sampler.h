@@ -15,6 +15,7 @@
 #define COMMON_SAMPLER_H
 
 #include "common/fail.h"
+#include "common/memory.h"
 #include "common/options.h"
 #include "common/slice.h"
 
@@ -37,11 +38,12 @@ struct sampler {
     size_t steps_per_epoch;
     uint32_t *order; // (count): the permutation of order_epoch
     size_t order_epoch;
+    struct memory *memory;
 };
 
 /* 0; -EINVAL when no update would be made of `count` samples; -ENOMEM. */
 int sampler_init(struct sampler *sampler, size_t count, const struct options *options,
-                 struct fail *fail);
+                 struct memory *memory, struct fail *fail);
 
 void sampler_release(struct sampler *sampler);
 

@@ -16,7 +16,7 @@ int against_slope_init(struct against_slope *against, struct run *run)
     *against = (struct against_slope){0};
     if (run->options.verify == 0)
         return 0;
-    int error = bound_init(&against->bound, &run->model, &run->memory);
+    int error = bound_init(&against->bound, &run->model, &run->proving);
     return error ? fail_set(&run->fail, error, "no memory to verify with: try --no-verify") : 0;
 }
 

@@ -97,7 +97,8 @@ static int open_network(struct bench *bench, const struct network *network)
     if (!bench->param || !bench->grad)
         return -ENOMEM;
     model_init_he(&bench->model, bench->param, 1);
-    int error = sampler_init(&bench->sampler, SAMPLES, &bench->options, bench->fail);
+    int error =
+        sampler_init(&bench->sampler, SAMPLES, &bench->options, &bench->memory, bench->fail);
     struct trainer like = {
         .model = &bench->model,
         .dataset = &bench->dataset,

@@ -38,7 +38,8 @@ struct run {
     struct environment environment; // rank 0 of 1 in lesson 1
     struct fail fail;
     enum exit_code exit_code; // of a failure at this point
-    struct memory memory;
+    struct memory memory;     // what this rank trains with
+    struct memory proving;    // verification's copies, which training does not need
 
     struct dataset train, test;
     struct sampler sampler;

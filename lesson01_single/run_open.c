@@ -158,7 +158,7 @@ static int build(struct run *run)
     run->exit_code = EXIT_USAGE; // what fails here was asked for by a flag
     error = plan_model(run);
     if (!error)
-        error = sampler_init(&run->sampler, run->train.count, options, &run->fail);
+        error = sampler_init(&run->sampler, run->train.count, options, &run->memory, &run->fail);
     if (!error)
         error = count_updates(run);
     if (error)

@@ -10,7 +10,7 @@
 
 int against_single_init(struct against_single *against, struct run *run)
 {
-    *against = (struct against_single){.memory = &run->memory};
+    *against = (struct against_single){.memory = &run->proving};
     if (run->options.verify == 0)
         return 0;
     size_t count = run->model.count, world = (size_t)run->environment.world;
@@ -19,14 +19,14 @@ int against_single_init(struct against_single *against, struct run *run)
     like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = (struct model_listener){0};
     int error = trainer_init(&against->replay, &like,
-                             batch < run->train.count ? batch : run->train.count, &run->memory);
+                             batch < run->train.count ? batch : run->train.count, &run->proving);
     if (!error)
-        error = bound_init(&against->bound, &run->model, &run->memory);
+        error = bound_init(&against->bound, &run->model, &run->proving);
     if (error)
         return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
-    against->shares = memory_floats(&run->memory, MEMORY_OTHER, world * count);
-    against->sum = memory_floats(&run->memory, MEMORY_OTHER, count);
-    against->before = memory_floats(&run->memory, MEMORY_OTHER, count);
+    against->shares = memory_floats(&run->proving, MEMORY_OTHER, world * count);
+    against->sum = memory_floats(&run->proving, MEMORY_OTHER, count);
+    against->before = memory_floats(&run->proving, MEMORY_OTHER, count);
     if (against->shares && against->sum && against->before)
         return 0;
     return fail_set(&run->fail, -ENOMEM, "no memory to verify with: try --no-verify");

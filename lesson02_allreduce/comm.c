@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Received bytes are folded in pieces of at most this: they are still in the cache then. */
@@ -55,11 +54,18 @@ static void ignore_sigpipe(void)
         signal(SIGPIPE, SIG_IGN);
 }
 
+static size_t peers_bytes(int world)
+{
+    return (size_t)world * sizeof(struct peer);
+}
+
 static int open_loop(struct comm *comm)
 {
-    comm->peers = calloc((size_t)comm->world, sizeof *comm->peers);
+    size_t bytes = peers_bytes(comm->world);
+    comm->peers = memory_take(comm->memory, MEMORY_BUFFERS, bytes);
     if (!comm->peers)
         return -ENOMEM;
+    memset(comm->peers, 0, bytes);
     int error = uv_loop_init(&comm->loop);
     if (error)
         return error;
@@ -79,6 +85,7 @@ static int open_links(struct comm *comm, const int *fds)
         peer->rank = rank;
         peer->link.owner = peer;
         peer->link.on_bytes = on_bytes;
+        peer->link.memory = comm->memory;
         if (rank == comm->rank || fds[rank] < 0) // below 0: news of a meeting that failed
             continue;
         int error = comm->slow ? slow_link(comm->slow, rank, &peer->link) : 0;
@@ -97,7 +104,7 @@ static int open_slow(struct comm *comm, const struct comm_config *config)
     comm->due_seconds = INFINITY;
     if (spec->bytes_per_second == 0)
         return 0;
-    comm->slow = slow_open(spec, comm->rank, comm->world, config->seed);
+    comm->slow = slow_open(spec, comm->rank, comm->world, config->seed, comm->memory);
     comm->lag_seconds = spec->latency_seconds + spec->jitter_seconds;
     comm->timeout_seconds += 2 * (comm->world - 1) * comm->lag_seconds;
     comm->head_start_bytes = SIZE_MAX / 2;
@@ -129,9 +136,10 @@ int comm_adopt(struct comm **result, const struct environment *environment,
                const struct comm_config *config, const int *fds, struct fail *fail)
 {
     *result = NULL;
-    struct comm *comm = calloc(1, sizeof *comm);
+    struct comm *comm = memory_take(config->memory, MEMORY_BUFFERS, sizeof *comm);
     if (!comm)
         return fail_set(fail, -ENOMEM, "rank %d: no memory for a communicator", environment->rank);
+    *comm = (struct comm){.memory = config->memory};
     comm->rank = environment->rank;
     comm->world = environment->world;
     comm->timeout_seconds = config->timeout_seconds;
@@ -141,7 +149,7 @@ int comm_adopt(struct comm **result, const struct environment *environment,
     int error = comm->world > 1 ? open_mesh(comm, config, fds) : 0;
     if (error) {
         comm_shut(comm);
-        free(comm);
+        memory_give_back(config->memory, MEMORY_BUFFERS, comm, sizeof *comm);
         return fail_set(fail, error, "rank %d cannot use its sockets: %s", environment->rank,
                         uv_strerror(error));
     }
@@ -182,7 +190,7 @@ void comm_shut(struct comm *comm)
     for (int rank = 0; comm->peers && rank < comm->world; rank++)
         link_release(&comm->peers[rank].link);
     slow_close(comm->slow);
-    free(comm->peers);
+    memory_give_back(comm->memory, MEMORY_BUFFERS, comm->peers, peers_bytes(comm->world));
     comm->slow = NULL;
     comm->peers = NULL;
 }
@@ -198,7 +206,16 @@ void comm_close(struct comm *comm)
         news_leave(comm);
     }
     comm_shut(comm);
-    free(comm);
+    memory_give_back(comm->memory, MEMORY_BUFFERS, comm, sizeof *comm);
+}
+
+size_t comm_memory_bytes(const struct linkspec *spec, int rank, int world)
+{
+    size_t links = (size_t)world - 1;
+    if (links == 0)
+        return sizeof(struct comm);
+    return sizeof(struct comm) + peers_bytes(world) + links * link_memory_bytes(STAGING_BYTES) +
+           slow_memory_bytes(spec, rank, world);
 }
 
 int comm_rank(const struct comm *comm)

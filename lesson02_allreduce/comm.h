@@ -21,6 +21,7 @@
 #include "common/environment.h"
 #include "common/fail.h"
 #include "common/linkspec.h"
+#include "common/memory.h"
 #include "lesson02_allreduce/algorithm.h"
 #include "lesson02_allreduce/choice.h"
 
@@ -60,6 +61,7 @@ struct comm_config {
     struct linkspec link;    // how slow links are to be; zeroed: as fast as they are
     uint64_t seed;           // of the links' jitter
     int socket_buffer_bytes; // 0: the system's own; tests shrink it
+    struct memory *memory;   // the ledger, for what it stages in; or NULL
 };
 
 struct comm; // opaque
@@ -85,6 +87,10 @@ void comm_close(struct comm *comm);
 
 int comm_rank(const struct comm *comm);
 int comm_world(const struct comm *comm);
+
+/* What the ledger is told of: the communicator, its peers, a staging buffer for each link, and the
+ * queues of slowed links. A meeting's memory is gone before comm_open returns. */
+size_t comm_memory_bytes(const struct linkspec *spec, int rank, int world);
 
 /* The first error: code 0 while all is well. */
 const struct fail *comm_fail(const struct comm *comm);

@@ -74,6 +74,7 @@ struct comm {
     double due_seconds;      // when bytes of slowed links may be seen next, or INFINITY
     double lag_seconds;      // what a byte of theirs takes at most, once it has left
     FILE *log;
+    struct memory *memory;
     struct choice choice;
     struct fail fail; // the first error
 

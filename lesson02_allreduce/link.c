@@ -2,7 +2,6 @@
 #include "lesson02_allreduce/link.h"
 #include "lesson02_allreduce/slow.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -60,7 +59,7 @@ int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
     }
     link->stream.handle.data = link;
     link->capacity_bytes = staging_bytes;
-    link->staging = malloc(staging_bytes);
+    link->staging = memory_take(link->memory, MEMORY_BUFFERS, staging_bytes);
     if (!link->staging)
         return UV_ENOMEM;
     return uv_read_start(&link->stream.uv, on_alloc, on_read);
@@ -75,8 +74,13 @@ void link_close(struct link *link)
 
 void link_release(struct link *link)
 {
-    free(link->staging);
+    memory_give_back(link->memory, MEMORY_BUFFERS, link->staging, link->capacity_bytes);
     link->staging = NULL;
+}
+
+size_t link_memory_bytes(size_t staging_bytes)
+{
+    return staging_bytes;
 }
 
 void link_discard(int fd)

@@ -16,6 +16,7 @@
 #ifndef LESSON02_LINK_H
 #define LESSON02_LINK_H
 
+#include "common/memory.h"
 #include "lesson02_allreduce/stream.h"
 #include "lesson02_allreduce/wire.h"
 
@@ -51,11 +52,12 @@ struct link {
     int error;                              // 0, UV_EOF, or why nothing can be read any more
     bool paused;                            // not reading: no room
 
+    struct memory *memory;               // the ledger, or NULL
     void (*on_bytes)(struct link *link); // called after bytes, or the end, came; may consume
     void *owner;
 };
 
-/* The link is zeroed; the caller has set on_bytes and owner, and line if it is slowed. Takes over a
+/* The link is zeroed; the caller has set memory, on_bytes and owner, and line if it is slowed. Takes over a
  * connected socket, also when it fails, and starts reading into a staging buffer of at least 4096
  * bytes. 0, or a negative error; link_close is due either way. */
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes);
@@ -65,6 +67,9 @@ void link_close(struct link *link);
 
 /* After the loop has run: frees the staging buffer. */
 void link_release(struct link *link);
+
+/* What the ledger is told of a link with so large a staging buffer. */
+size_t link_memory_bytes(size_t staging_bytes);
 
 /* Gives back a socket over which no link was opened. */
 void link_discard(int fd);

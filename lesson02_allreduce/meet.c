@@ -107,6 +107,7 @@ int meet(struct comm **comm, struct run *run)
         .transport = (enum comm_transport)run->options.transport,
         .link = run->options.link_spec,
         .seed = run->options.seed,
+        .memory = &run->memory,
     };
     error = check_build(run, &config);
     if (!error)

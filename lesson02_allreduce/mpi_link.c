@@ -21,7 +21,6 @@
 
 #include <assert.h>
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -229,14 +228,15 @@ static void on_turn(uv_timer_t *turn)
 
 int link_open(struct link *link, uv_loop_t *loop, int fd, size_t staging_bytes)
 {
-    struct mailbox *mailbox = calloc(1, sizeof *mailbox);
-    link->staging = malloc(staging_bytes);
+    struct mailbox *mailbox = memory_take(link->memory, MEMORY_BUFFERS, sizeof *mailbox);
+    link->staging = memory_take(link->memory, MEMORY_BUFFERS, staging_bytes);
+    link->capacity_bytes = staging_bytes;
     if (!mailbox || !link->staging) {
-        free(mailbox);
+        memory_give_back(link->memory, MEMORY_BUFFERS, mailbox, sizeof *mailbox);
         return UV_ENOMEM;
     }
     assert(staging_bytes / 2 > MESSAGE_BYTES);
-    link->capacity_bytes = staging_bytes;
+    *mailbox = (struct mailbox){0};
     link->mailbox = mailbox;
     mailbox->rank = fd;
     mailbox->sending_letter = mailbox->sending = mailbox->expecting = MPI_REQUEST_NULL;
@@ -284,11 +284,16 @@ void link_release(struct link *link)
     if (link->mailbox && !is_idle(link)) {
         mpi_job_spoil();
     } else {
-        free(link->mailbox);
-        free(link->staging);
+        memory_give_back(link->memory, MEMORY_BUFFERS, link->mailbox, sizeof *link->mailbox);
+        memory_give_back(link->memory, MEMORY_BUFFERS, link->staging, link->capacity_bytes);
     }
     link->mailbox = NULL;
     link->staging = NULL;
+}
+
+size_t link_memory_bytes(size_t staging_bytes)
+{
+    return staging_bytes + sizeof(struct mailbox);
 }
 
 void link_discard(int fd)

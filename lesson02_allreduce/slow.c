@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a port takes this long for is seen in one piece. */
@@ -42,6 +41,7 @@ struct slow {
     double out_free, in_free; // when it is through with all it was given
     size_t packet_bytes;      // at most
     int world;
+    struct memory *memory;
     struct slow_line lines[]; // (world): this rank's own is not used
 };
 
@@ -55,11 +55,36 @@ static size_t packet_for(double rate)
     return (size_t)fmin(fmax(rate * PACKET_SECONDS, PACKET_LEAST_BYTES), PACKET_MOST_BYTES);
 }
 
-struct slow *slow_open(const struct linkspec *spec, int rank, int world, uint64_t seed)
+static size_t port_bytes(int world)
 {
-    struct slow *slow = calloc(1, sizeof *slow + (size_t)world * sizeof *slow->lines);
+    return sizeof(struct slow) + (size_t)world * sizeof(struct slow_line);
+}
+
+/* Half may lie behind `begin`. */
+static size_t queue_bytes(const struct linkspec *spec, int peer)
+{
+    double under_way = rate_of(spec, peer) * (spec->latency_seconds + spec->jitter_seconds);
+    return 2 * ((size_t)under_way + SPARE_BYTES);
+}
+
+size_t slow_memory_bytes(const struct linkspec *spec, int rank, int world)
+{
+    if (spec->bytes_per_second == 0)
+        return 0;
+    size_t bytes = port_bytes(world);
+    for (int peer = 0; peer < world; peer++)
+        bytes += peer == rank ? 0 : queue_bytes(spec, peer);
+    return bytes;
+}
+
+struct slow *slow_open(const struct linkspec *spec, int rank, int world, uint64_t seed,
+                       struct memory *memory)
+{
+    struct slow *slow = memory_take(memory, MEMORY_BUFFERS, port_bytes(world));
     if (!slow)
         return NULL;
+    memset(slow, 0, port_bytes(world));
+    slow->memory = memory;
     slow->spec = *spec;
     slow->rate = rate_of(spec, rank);
     slow->packet_bytes = packet_for(spec->bytes_per_second);
@@ -75,19 +100,20 @@ struct slow *slow_open(const struct linkspec *spec, int rank, int world, uint64_
 
 void slow_close(struct slow *slow)
 {
-    for (int peer = 0; slow && peer < slow->world; peer++)
-        free(slow->lines[peer].queue);
-    free(slow);
+    if (!slow)
+        return;
+    for (int peer = 0; peer < slow->world; peer++)
+        memory_give_back(slow->memory, MEMORY_BUFFERS, slow->lines[peer].queue,
+                         slow->lines[peer].capacity_bytes);
+    memory_give_back(slow->memory, MEMORY_BUFFERS, slow, port_bytes(slow->world));
 }
 
 int slow_link(struct slow *slow, int peer, struct link *link)
 {
     struct slow_line *line = &slow->lines[peer];
-    const struct linkspec *spec = &slow->spec;
-    double under_way = line->rate * (spec->latency_seconds + spec->jitter_seconds);
     line->link = link;
-    line->capacity_bytes = 2 * ((size_t)under_way + SPARE_BYTES); // half may lie behind `begin`
-    line->queue = malloc(line->capacity_bytes);
+    line->capacity_bytes = queue_bytes(&slow->spec, peer);
+    line->queue = memory_take(slow->memory, MEMORY_BUFFERS, line->capacity_bytes);
     link->line = line;
     return line->queue ? 0 : -ENOMEM;
 }

@@ -29,8 +29,12 @@
 
 struct slow; // a rank's port
 
-/* The port of this rank. NULL: no memory. */
-struct slow *slow_open(const struct linkspec *spec, int rank, int world, uint64_t seed);
+/* The port of this rank, filed in this ledger, which may be NULL. NULL: no memory. */
+struct slow *slow_open(const struct linkspec *spec, int rank, int world, uint64_t seed,
+                       struct memory *memory);
+
+/* What the ledger is told of a port all of whose links are slow; 0 where the spec slows none. */
+size_t slow_memory_bytes(const struct linkspec *spec, int rank, int world);
 
 /* Accepts NULL. */
 void slow_close(struct slow *slow);

@@ -10,7 +10,7 @@ int against_float_init(struct against_float *against, struct run *run, const str
     *against = (struct against_float){0};
     int error = rerun_init(&against->rerun, run);
     if (!error)
-        error = ddp_compress_init(&against->compress, run, &run->memory);
+        error = ddp_compress_init(&against->compress, run, &run->proving);
     if (!error && ddp->compress.residual)
         memcpy(against->compress.residual, ddp->compress.residual,
                run->model.count * sizeof *ddp->compress.residual);

@@ -21,12 +21,12 @@ static int take_room(struct rerun *rerun, size_t count)
 
 int rerun_init(struct rerun *rerun, struct run *run)
 {
-    *rerun = (struct rerun){.memory = &run->memory};
+    *rerun = (struct rerun){.memory = &run->proving};
     struct trainer like = run->trainer;
     like.recompute = 1;
     like.listener = (struct model_listener){0};
     int error =
-        trainer_init(&rerun->trainer, &like, run->trainer.activations.capacity, &run->memory);
+        trainer_init(&rerun->trainer, &like, run->trainer.activations.capacity, &run->proving);
     if (!error)
         error = take_room(rerun, run->model.count);
     return error ? fail_set(&run->fail, error, "no memory to verify with: try --no-verify") : 0;

@@ -110,7 +110,7 @@ static void golden_init(struct golden *golden, const struct run *run)
     read_file(golden);
     model_plan(&golden->model, widths, 2, true);
     check(golden, dataset_load(&golden->train, &golden->test, options, memory, &golden->fail));
-    check(golden, sampler_init(&golden->sampler, ROWS, options, &golden->fail));
+    check(golden, sampler_init(&golden->sampler, ROWS, options, &golden->memory, &golden->fail));
     struct trainer like = {.model = &golden->model,
                            .dataset = &golden->train,
                            .sampler = &golden->sampler,

@@ -34,7 +34,7 @@ static void start(struct sampler *sampler, const struct run *run)
 {
     struct options options = options_of(run);
     struct fail fail = {0};
-    ck_assert_msg(sampler_init(sampler, run->count, &options, &fail) == 0, "%s", fail.text);
+    ck_assert_msg(sampler_init(sampler, run->count, &options, NULL, &fail) == 0, "%s", fail.text);
 }
 
 /* Shares of a step follow one another, rank after rank and micro-batch after micro-batch. Returns
@@ -183,7 +183,7 @@ START_TEST(unshuffled_micro_batches_follow_the_file)
     struct sampler sampler;
     struct fail fail = {0};
     options.shuffle = false;
-    ck_assert_int_eq(sampler_init(&sampler, run.count, &options, &fail), 0);
+    ck_assert_int_eq(sampler_init(&sampler, run.count, &options, NULL, &fail), 0);
     for (size_t epoch = 0; epoch < 2; epoch++)
         for (size_t i = 0; i < run.count; i++)
             ck_assert_uint_eq(sampler_order(&sampler, epoch)[i], i);
@@ -228,7 +228,8 @@ START_TEST(a_run_that_would_make_no_update_is_refused)
     struct sampler sampler;
     struct fail fail = {0};
     options.epochs = refusals[_i].epochs;
-    ck_assert_int_eq(sampler_init(&sampler, refusals[_i].run.count, &options, &fail), -EINVAL);
+    ck_assert_int_eq(sampler_init(&sampler, refusals[_i].run.count, &options, NULL, &fail),
+                     -EINVAL);
     for (size_t i = 0; i < 3 && refusals[_i].words[i]; i++)
         ck_assert_msg(strstr(fail.text, refusals[_i].words[i]), "'%s' is not named in: %s",
                       refusals[_i].words[i], fail.text);

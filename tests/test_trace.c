@@ -16,7 +16,7 @@ enum { PATH_BYTES = 512 };
 
 static void opened(struct trace *trace, struct memory *memory)
 {
-    *memory = (struct memory){{0}, {0}};
+    *memory = (struct memory){{0}, {0}, 0};
     ck_assert_int_eq(trace_init(trace, memory), 0);
 }
 

@@ -64,7 +64,7 @@ static void bench_load(struct bench *bench, const struct options *options, size_
     model_plan(&bench->model, widths, 2, true);
     ck_assert_uint_le(bench->model.count, COUNT_MOST);
     model_init_he(&bench->model, bench->param, 1);
-    code = sampler_init(&bench->sampler, bench->train.count, options, &bench->fail);
+    code = sampler_init(&bench->sampler, bench->train.count, options, &bench->memory, &bench->fail);
     ck_assert_msg(code == 0, "%s", bench->fail.text);
 }
 
@@ -79,7 +79,8 @@ static void bench_line(struct bench *bench, float *x, float *t, size_t count, fl
     bench->train.task = TASK_REGRESS;
     model_plan(&bench->model, widths, 1, false);
     bench->param[0] = w;
-    ck_assert_int_eq(sampler_init(&bench->sampler, count, &bench->options, &bench->fail), 0);
+    ck_assert_int_eq(
+        sampler_init(&bench->sampler, count, &bench->options, &bench->memory, &bench->fail), 0);
 }
 
 static void bench_release(struct bench *bench)
@@ -144,7 +145,8 @@ START_TEST(a_short_micro_batch_weighs_its_samples)
     sampler_release(&bench.sampler);
     bench.options.batch = 3;
     bench.options.accumulate = 2; // 3 samples, then 1
-    ck_assert_int_eq(sampler_init(&bench.sampler, 4, &bench.options, &bench.fail), 0);
+    ck_assert_int_eq(sampler_init(&bench.sampler, 4, &bench.options, &bench.memory, &bench.fail),
+                     0);
     bench_trainer(&bench, 0, 1, nobody);
     struct step step = sampler_step(&bench.sampler, 0);
     ck_assert_uint_eq(sampler_micro_batches(&bench.sampler, &step), 2);
@@ -386,7 +388,7 @@ START_TEST(steps_allocate_nothing)
     struct bench bench;
     bench_load(&bench, &options, 5);
     bench_trainer(&bench, 0, 1, nobody);
-    struct memory before = {{0}, {0}};
+    struct memory before = {{0}, {0}, 0};
     size_t heap = 0;
     for (size_t i = 0; i < 40; i++) { // past the end of an epoch
         struct step step = sampler_step(&bench.sampler, i);

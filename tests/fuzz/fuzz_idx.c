@@ -49,8 +49,8 @@ static const char *content_broken(const struct table *table, const struct paths 
     struct bytes images = {0}, labels = {0};
     struct fail fail = {0};
     const char *broken = NULL;
-    if (bytes_read(&images, paths->images, SIZE_MAX, &fail) != 0 ||
-        bytes_read(&labels, paths->labels, SIZE_MAX, &fail) != 0)
+    if (bytes_read(&images, paths->images, SIZE_MAX, NULL, &fail) != 0 ||
+        bytes_read(&labels, paths->labels, SIZE_MAX, NULL, &fail) != 0)
         broken = "what was read once is read again";
     else if (!holds(table, &images, &labels))
         broken = "a table holds its files' pixels and labels";
