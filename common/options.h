@@ -91,8 +91,10 @@ struct options {
     bool overlap;
     bool find_unused; // a parameter without a gradient counts as one with a gradient of 0
     enum compress_kind compress;
-    bool error_feedback; // of compress
-    int stage;           // lesson 4
+    bool error_feedback;       // of compress
+    int stage;                 // lesson 4
+    const char *offload;       // the folder of what is kept on disk; NULL: all in memory (lesson 4)
+    size_t offload_tile_bytes; // how much of each array is in memory at a time
 
     bool help, version; // asked for: print and leave with 0
 };

@@ -4,8 +4,16 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 static const double BETA_1 = 0.9, BETA_2 = 0.999, EPSILON = 1e-8;
+
+size_t optimizer_states(const struct options *options)
+{
+    if (options->optimizer != OPTIMIZER_SGD)
+        return 2;
+    return options->momentum > 0 ? 1 : 0;
+}
 
 int optimizer_init(struct optimizer *optimizer, const struct options *options,
                    const struct model *model, const struct slice *owned, size_t owned_count,
@@ -18,15 +26,12 @@ int optimizer_init(struct optimizer *optimizer, const struct options *options,
         .model = model,
         .owned = owned,
         .owned_count = owned_count,
+        .states = optimizer_states(options),
         .memory = memory,
     };
     for (size_t i = 0; i < owned_count; i++)
         optimizer->count += owned[i].count;
-    if (options->optimizer != OPTIMIZER_SGD)
-        optimizer->states = 2;
-    else if (options->momentum > 0)
-        optimizer->states = 1;
-    for (size_t i = 0; i < optimizer->states; i++) {
+    for (size_t i = 0; i < optimizer->states && !options->offload; i++) {
         optimizer->state[i] = memory_floats(memory, MEMORY_OPTIMIZER, optimizer->count);
         if (!optimizer->state[i]) {
             optimizer_release(optimizer);
@@ -187,6 +192,26 @@ struct slice optimizer_part(const struct optimizer *optimizer, const struct tens
     }
     *state = 0;
     return (struct slice){.begin = tensor->slice.begin, .count = 0};
+}
+
+int optimizer_read(const struct optimizer *optimizer, size_t state, struct slice part,
+                   float *values, struct fail *fail)
+{
+    const struct optimizer_store *store = optimizer->store;
+    if (store)
+        return store->read(store->context, state, part, values, fail);
+    memcpy(values, optimizer->state[state] + part.begin, part.count * sizeof *values);
+    return 0;
+}
+
+int optimizer_write(const struct optimizer *optimizer, size_t state, struct slice part,
+                    const float *values, struct fail *fail)
+{
+    const struct optimizer_store *store = optimizer->store;
+    if (store)
+        return store->write(store->context, state, part, values, fail);
+    memcpy(optimizer->state[state] + part.begin, values, part.count * sizeof *values);
+    return 0;
 }
 
 const char *optimizer_state_name(const struct optimizer *optimizer, size_t state)

@@ -15,6 +15,7 @@
 #ifndef LESSON01_OPTIMIZER_H
 #define LESSON01_OPTIMIZER_H
 
+#include "common/fail.h"
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/slice.h"
@@ -23,6 +24,15 @@
 #include <stddef.h>
 
 enum { OPTIMIZER_STATES_MOST = 2 };
+
+/* Where states are kept elsewhere than in memory (lesson 4, --offload). Both copy `part` of one, counted
+ * within the owned elements. 0 or an error. */
+struct optimizer_store {
+    int (*read)(void *context, size_t state, struct slice part, float *values, struct fail *fail);
+    int (*write)(void *context, size_t state, struct slice part, const float *values,
+                 struct fail *fail);
+    void *context;
+};
 
 struct optimizer {
     enum optimizer_kind kind;
@@ -33,7 +43,8 @@ struct optimizer {
     bool packed_param, packed_grad;      // those arrays hold what is owned and nothing else
     size_t count;                        // elements owned
     size_t states;                       // arrays of state: 0 to 2
-    float *state[OPTIMIZER_STATES_MOST]; // (count) each
+    float *state[OPTIMIZER_STATES_MOST]; // (count) each; NULL with --offload, and then
+    const struct optimizer_store *store; // they are here
     size_t updates;                      // made so far, and
     size_t skipped;                      // of them, how many changed nothing: not in Adam's t
     struct trace *trace;                 // NULL: off
@@ -41,7 +52,11 @@ struct optimizer {
     struct memory *memory;
 };
 
-/* 0 or -ENOMEM. `model` and `owned` must outlive the optimizer. */
+/* How many arrays of state the options ask for. */
+size_t optimizer_states(const struct options *options);
+
+/* Takes no arrays of state where options->offload is given. 0 or -ENOMEM. `model` and `owned` must
+ * outlive the optimizer. */
 int optimizer_init(struct optimizer *optimizer, const struct options *options,
                    const struct model *model, const struct slice *owned, size_t owned_count,
                    struct memory *memory);
@@ -73,6 +88,13 @@ size_t optimizer_grad_at(const struct optimizer *optimizer, size_t at, size_t st
  * at most one owned slice. */
 struct slice optimizer_part(const struct optimizer *optimizer, const struct tensor *tensor,
                             size_t *state);
+
+/* Copies part of a state (part.count), counted within the owned elements, wherever it is kept. 0, or the
+ * store's error. */
+int optimizer_read(const struct optimizer *optimizer, size_t state, struct slice part,
+                   float *values, struct fail *fail);
+int optimizer_write(const struct optimizer *optimizer, size_t state, struct slice part,
+                    const float *values, struct fail *fail);
 
 /* "momentum", or "adam_m", "adam_v". state < optimizer.states. */
 const char *optimizer_state_name(const struct optimizer *optimizer, size_t state);

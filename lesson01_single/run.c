@@ -51,6 +51,7 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
         optimizer_init(&run->optimizer, options, &run->model, owned, owned_count, &run->memory);
     if (error)
         return fail_set(&run->fail, error, "no memory for the optimizer's state");
+    run->optimizer.store = run->store;
     error = run_resume(run);
     if (!error)
         error = metrics_open(&run->metrics, options->metrics, &run->environment,

@@ -62,7 +62,8 @@ struct run {
     int (*gather)(void *context, const double *mine, size_t count, double *all, struct fail *fail);
     /* See checkpoint.h, `gather`; NULL where the optimizer owns the whole slab. */
     int (*gather_state)(void *context, size_t state, const float **whole, struct fail *fail);
-    void *context, *state_context; // handed to either
+    void *context, *state_context;       // handed to either
+    const struct optimizer_store *store; // of the optimizer's states; NULL: they are in memory
 
     struct proof proof;
     struct metrics metrics;

@@ -6,7 +6,6 @@
 #include "lesson02_allreduce/gather.h"
 
 #include <math.h>
-#include <string.h>
 
 static int reduce_bucket(struct ddp *ddp, struct slice bucket)
 {
@@ -137,13 +136,18 @@ void zero1_account(const struct zero1 *zero, struct run *run)
 int zero1_gather_state(void *context, size_t index, const float **whole, struct fail *fail)
 {
     struct zero1 *zero = context;
-    const float *state = zero->optimizer->state[index];
+    struct slice part = {0};
+    *whole = zero->grad;
     for (size_t i = 0; i < zero->owned_count; i++) {
         struct slice owned = zero->owned[i];
-        memcpy(zero->grad + owned.begin, state, owned.count * sizeof *state);
-        state += owned.count;
+        part.count = owned.count;
+        int error = optimizer_read(zero->optimizer, index, part, zero->grad + owned.begin, fail);
+        if (error) {
+            comm_stop(zero->ddp.comm, fail); // the others wait for this rank's part
+            return error;
+        }
+        part.begin += owned.count;
     }
     int error = zero1_gather(zero, zero->grad);
-    *whole = zero->grad;
     return error ? fail_set(fail, error, "%s", comm_fail(zero->ddp.comm)->text) : 0;
 }

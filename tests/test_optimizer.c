@@ -4,6 +4,7 @@
 #include "tests/suites.h"
 
 #include <check.h>
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -361,6 +362,58 @@ START_TEST(states_are_named_and_counted)
 }
 END_TEST
 
+/* Keeps one state of five elements. */
+struct shelf {
+    size_t state;
+    float values[5];
+};
+
+static int shelf_read(void *context, size_t state, struct slice part, float *values,
+                      struct fail *fail)
+{
+    struct shelf *shelf = context;
+    if (state != shelf->state)
+        return fail_set(fail, -EIO, "state %zu is not here", state);
+    memcpy(values, shelf->values + part.begin, part.count * sizeof *values);
+    return 0;
+}
+
+static int shelf_write(void *context, size_t state, struct slice part, const float *values,
+                       struct fail *fail)
+{
+    struct shelf *shelf = context;
+    if (state != shelf->state)
+        return fail_set(fail, -EIO, "state %zu is not here", state);
+    memcpy(shelf->values + part.begin, values, part.count * sizeof *values);
+    return 0;
+}
+
+START_TEST(a_state_is_read_and_written_wherever_it_is_kept)
+{
+    static const float put[2] = {3, 4};
+    struct options options = {.optimizer = OPTIMIZER_ADAM, .offload = _i ? "d" : NULL};
+    struct shelf shelf = {.state = 1};
+    struct optimizer_store store = {shelf_read, shelf_write, &shelf};
+    struct memory memory = {0};
+    struct fail fail = {0};
+    struct model model;
+    plan_five(&model);
+    struct optimizer optimizer;
+    float read[5];
+    ck_assert_int_eq(
+        optimizer_init(&optimizer, &options, &model, &(struct slice){0, 5}, 1, &memory), 0);
+    ck_assert_uint_eq(memory.now_bytes[MEMORY_OPTIMIZER], _i ? 0 : 40);
+    optimizer.store = _i ? &store : NULL;
+    ck_assert_int_eq(optimizer_write(&optimizer, 1, (struct slice){2, 2}, put, &fail), 0);
+    ck_assert_int_eq(optimizer_read(&optimizer, 1, (struct slice){0, 5}, read, &fail), 0);
+    ck_assert(read[0] == 0 && read[1] == 0 && read[2] == 3 && read[3] == 4 && read[4] == 0);
+    ck_assert((optimizer_read(&optimizer, 0, (struct slice){0, 5}, read, &fail) == 0) == !_i);
+    ck_assert((optimizer_write(&optimizer, 0, (struct slice){0, 2}, put, &fail) == 0) == !_i);
+    optimizer_release(&optimizer);
+    ck_assert_uint_eq(memory.now_bytes[MEMORY_OPTIMIZER], 0);
+}
+END_TEST
+
 Suite *optimizer_suite(void)
 {
     Suite *suite = suite_create("optimizer");
@@ -377,6 +430,7 @@ Suite *optimizer_suite(void)
     tcase_add_loop_test(tcase, what_is_not_owned_is_not_touched, 0, KINDS);
     tcase_add_loop_test(tcase, an_owner_of_nothing_counts_its_updates_all_the_same, 0, KINDS);
     tcase_add_test(tcase, states_are_named_and_counted);
+    tcase_add_loop_test(tcase, a_state_is_read_and_written_wherever_it_is_kept, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }
