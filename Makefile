@@ -148,6 +148,7 @@ check-mpi: ## lessons 2 to 4 under mpirun, over MPI instead of sockets: same pro
 	else echo "check-mpi: skipped: there is no mpicc and mpirun here"; fi
 
 # CI is not passed on: gcc's warnings about lengths are false alarms in code a sanitizer has changed.
+# Of the largest tables of flags every third row is run: tests/watched.h. All of them are `make check`'s.
 sanitize: ## the suite under ASan, LeakSanitizer and UBSan, then under TSan
 	@sh common/install.sh install $(TO_TEST)
 	$(AGAIN) CI= BUILD=$(BUILD)/asan CFLAGS="-O1 -g -fsanitize=address,undefined" $(BUILD)/asan/check

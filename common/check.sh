@@ -4,6 +4,7 @@
 #   sh common/check.sh plain|sanitize|valgrind BUILD [SUITE...]
 #
 # BLAS keeps to one thread unless the user wants more: the tests start many ranks on few cores.
+# Suites run side by side, some more than there are cores, for many only wait; AT_A_TIME=1: in turn.
 # Watched programs are slow, so Check waits longer for them.
 set -u
 
@@ -20,6 +21,8 @@ export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:exitcode=99:${UBSAN_OPT
 # A process that ends waits for no late races: others watch for its end.
 export TSAN_OPTIONS="die_after_fork=0:atexit_sleep_ms=0:exitcode=99:suppressions=$here/tsan.supp:${TSAN_OPTIONS-}"
 
+at_a_time=${AT_A_TIME:-$(($(getconf _NPROCESSORS_ONLN) + 2))}
+
 # ThreadSanitizer's memory map does not fit every kernel's random layout: where it can be, it is fixed.
 fixed=
 if setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -32,11 +35,11 @@ alone="fail slice rng options metrics progress proof environment launch_cause la
     golden reduce choice replay costmodel extrapolate steps explain wire bucket corpus"
 
 case $how in
-plain) exec "$BUILD/check" "$@" ;;
+plain) exec "$BUILD/check" -j "$at_a_time" "$@" ;;
 sanitize)
     export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-10}"
     # shellcheck disable=SC2086 # words, one each
-    exec $fixed "$BUILD/check" "$@"
+    exec $fixed "$BUILD/check" -j "$at_a_time" "$@"
     ;;
 valgrind)
     export CK_TIMEOUT_MULTIPLIER="${CK_TIMEOUT_MULTIPLIER:-50}" CK_FORK=no

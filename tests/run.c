@@ -1,4 +1,8 @@
-/* run: the one runner of every suite. `build/check` runs all, `build/check SUITE...` some. */
+/*
+ * run: the one runner of every suite. `build/check` runs all, `build/check SUITE...` some, and
+ * `build/check -j N ...` N at a time.
+ */
+#include "tests/side_by_side.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -6,51 +10,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-static SRunner *runner_of_all(void)
-{
-    SRunner *runner = srunner_create(NULL);
-    for (size_t i = 0; suites[i].name; i++)
-        srunner_add_suite(runner, suites[i].make());
-    return runner;
-}
+enum { SUITES_MOST = sizeof suites / sizeof *suites, EXIT_USAGE = 2 };
 
 static const struct suite_entry *find(const char *name)
 {
     for (size_t i = 0; suites[i].name; i++)
         if (strcmp(suites[i].name, name) == 0)
             return &suites[i];
+    fprintf(stderr, "check: no suite is called '%s'; the suites are:", name);
+    for (size_t i = 0; suites[i].name; i++)
+        fprintf(stderr, " %s", suites[i].name);
+    fprintf(stderr, "\n");
     return NULL;
 }
 
-static SRunner *runner_of(int count, char **names)
+/* The suites of these names, or all; how many, or -1 when there is no such suite. */
+static int choose(int count, char **names, const struct suite_entry *chosen[SUITES_MOST])
 {
-    SRunner *runner = srunner_create(NULL);
-    for (int i = 0; i < count; i++) {
-        const struct suite_entry *entry = find(names[i]);
-        if (!entry) {
-            fprintf(stderr, "check: no suite is called '%s'; the suites are:", names[i]);
-            for (size_t j = 0; suites[j].name; j++)
-                fprintf(stderr, " %s", suites[j].name);
-            fprintf(stderr, "\n");
-            srunner_free(runner);
-            return NULL;
-        }
-        srunner_add_suite(runner, entry->make());
+    int all = SUITES_MOST - 1;
+    for (int i = 0; count == 0 && i < all; i++)
+        chosen[i] = &suites[i];
+    for (int i = 0; i < count && i < all; i++) {
+        chosen[i] = find(names[i]);
+        if (!chosen[i])
+            return -1;
     }
-    return runner;
+    return count == 0 ? all : count < all ? count : all;
 }
 
-int main(int argc, char **argv)
+/* In this process, one after the other. */
+static int run_in_turn(const struct suite_entry *const *chosen, int count)
 {
-    /* In seconds: Check's own 4 are short where cores are shared. Every tcase_create reads it. */
-    setenv("CK_DEFAULT_TIMEOUT", "60", 0);
-    /* Only a hang is to reach a limit: not a machine that has much else to do. */
-    setenv("CK_TIMEOUT_MULTIPLIER", "5", 0);
-    SRunner *runner = argc > 1 ? runner_of(argc - 1, argv + 1) : runner_of_all();
-    if (!runner)
-        return 2;
+    SRunner *runner = srunner_create(NULL);
+    for (int i = 0; i < count; i++)
+        srunner_add_suite(runner, chosen[i]->make());
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? 0 : 1;
+}
+
+/* The longest begin first, or they would be left over at the end: these, of which most only wait for
+ * a deadline; then those of the upper floors, which start more processes. */
+static bool is_long(const char *name)
+{
+    static const char *const names[] = {"failures", "comm",   "jobs",   "restarts",
+                                        "stairs",   "narrow", "slowed", "rendezvous"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int run_side_by_side(const struct suite_entry *const *chosen, int count, size_t jobs)
+{
+    struct side sides[SUITES_MOST];
+    size_t filled = 0;
+    for (int round = 0; round < 2; round++)
+        for (int i = count - 1; i >= 0; i--)
+            if (is_long(chosen[i]->name) == (round == 0))
+                sides[filled++] = (struct side){.name = chosen[i]->name, .make = chosen[i]->make};
+    return side_by_side(sides, filled, jobs);
+}
+
+int main(int argc, char **argv)
+{
+    const struct suite_entry *chosen[SUITES_MOST];
+    bool parallel = argc > 2 && strcmp(argv[1], "-j") == 0;
+    int first = parallel ? 3 : 1, jobs = parallel ? atoi(argv[2]) : 1;
+    /* In seconds: Check's own 4 are short where cores are shared. Every tcase_create reads it. */
+    setenv("CK_DEFAULT_TIMEOUT", "60", 0);
+    /* Only a hang is to reach a limit: not a machine that has much else to do. */
+    setenv("CK_TIMEOUT_MULTIPLIER", "5", 0);
+    int count = choose(argc - first, argv + first, chosen);
+    if (count < 0 || jobs < 1)
+        return EXIT_USAGE;
+    return jobs > 1 && count > 1 ? run_side_by_side(chosen, count, (size_t)jobs)
+                                 : run_in_turn(chosen, count);
 }

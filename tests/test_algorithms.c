@@ -12,6 +12,7 @@
 #include "lesson02_allreduce/algorithm.h"
 #include "tests/lessons.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <math.h>
@@ -222,8 +223,7 @@ Suite *algorithms_suite(void)
 {
     Suite *suite = suite_create("algorithms");
     TCase *tcase = tcase_create("algorithms");
-    tcase_add_loop_test(tcase, every_lesson_is_the_one_below_by_this_algorithm, 0,
-                        ALGORITHMS * WORLDS);
+    watched_add_rows(tcase, every_lesson_is_the_one_below_by_this_algorithm, ALGORITHMS * WORLDS);
     tcase_add_loop_test(tcase, a_choice_that_differs_by_size_has_a_bound_in_place_of_bits, 0, 3);
     tcase_add_loop_test(tcase, ranks_that_would_choose_otherwise_are_both_told_so_at_start, 0,
                         sizeof unlike / sizeof *unlike);

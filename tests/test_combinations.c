@@ -5,6 +5,7 @@
  */
 #include "tests/lessons.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -113,9 +114,9 @@ Suite *combinations_suite(void)
     Suite *suite = suite_create("combinations");
     TCase *tcase = tcase_create("combinations");
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, every_lesson_is_the_one_below_whatever_the_flags, 0,
-                        COMBINATIONS * WORLDS);
-    tcase_add_loop_test(tcase, a_resumed_run_ends_like_one_that_never_stopped, 0, COMBINATIONS * 4);
+    watched_add_rows(tcase, every_lesson_is_the_one_below_whatever_the_flags,
+                     COMBINATIONS * WORLDS);
+    watched_add_rows(tcase, a_resumed_run_ends_like_one_that_never_stopped, COMBINATIONS * 4);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -10,6 +10,7 @@
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -42,11 +43,7 @@ static const double PAUSE_SECONDS = 0.3;
  * deadline: who waited for it would be killed. After a death all survivors know soon; where one was
  * late, for a busy machine does not always let it run, the cell is tried again. A sanitized process
  * takes some ten times as long, and more when it ends. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const double TIMEOUT_SECONDS = 5, SOON_SECONDS = 4;
-#else
-static const double TIMEOUT_SECONDS = 2, SOON_SECONDS = 1;
-#endif
+static const double TIMEOUT_SECONDS = WATCHED ? 5 : 2, SOON_SECONDS = WATCHED ? 4 : 1;
 enum { TRIES = 3, TRIES_TO_BE_SOON = 8 };
 
 /* One cell, and what its ranks share: when the victim acted, and when each survivor knew. */
@@ -401,7 +398,7 @@ Suite *failures_suite(void)
     Suite *suite = suite_create("failures");
     TCase *grid = tcase_create("grid");
     tcase_set_timeout(grid, 120);
-    tcase_add_loop_test(grid, whatever_a_rank_does_all_others_name_it_and_go, 0, ACTIONS * PHASES);
+    watched_add_rows(grid, whatever_a_rank_does_all_others_name_it_and_go, ACTIONS * PHASES);
     tcase_add_loop_test(
         grid, a_rank_that_waits_some_seconds_uses_little_processor_time_and_says_for_whom, 0, 2);
     suite_add_tcase(suite, grid);

@@ -3,6 +3,7 @@
 #include "tests/folder.h"
 #include "tests/program.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -31,11 +32,9 @@ static void says(const struct program *program, const char *words)
 }
 
 /* Four ranks reduce 64 MiB again and again; sanitized ones 4 MiB, or it would take minutes. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const char row_before[] = " 1048576 ", long_call[] = "all-reduce of 1048576 f32";
-#else
-static const char row_before[] = " 16777216 ", long_call[] = "all-reduce of 16777216 f32";
-#endif
+static const char *const row_before = WATCHED ? " 1048576 " : " 16777216 ";
+static const char *const long_call =
+    WATCHED ? "all-reduce of 1048576 f32" : "all-reduce of 16777216 f32";
 
 START_TEST(a_rank_killed_in_a_long_exchange_is_the_first_cause)
 {
@@ -133,7 +132,7 @@ Suite *jobs_suite(void)
     tcase_add_loop_test(tcase, a_rank_killed_in_a_long_exchange_is_the_first_cause, 0, 2);
     tcase_add_loop_test(tcase, a_rank_that_stops_is_named_at_the_deadline, 0, 2);
     tcase_add_test(tcase, a_rank_that_pauses_is_waited_for);
-    tcase_add_loop_test(tcase, a_hundred_jobs_that_end_well_are_quiet, 0, BATCHES);
+    watched_add_rows(tcase, a_hundred_jobs_that_end_well_are_quiet, BATCHES);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -4,6 +4,7 @@
 #include "common/rng.h"
 #include "lesson01_single/matmul.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <math.h>
@@ -140,8 +141,7 @@ Suite *layer_suite(void)
     tcase_add_test(tcase, gradients_of_parameters_are_added_to_what_is_there);
     tcase_add_test(tcase, the_gradient_of_the_input_replaces_what_is_there);
     tcase_add_test(tcase, no_row_touches_nothing);
-    tcase_add_loop_test(tcase, products_match_their_definition_for_every_shape, 0,
-                        SIDES * SIDES * SIDES);
+    watched_add_rows(tcase, products_match_their_definition_for_every_shape, SIDES * SIDES * SIDES);
     tcase_add_test(tcase, relu_keeps_what_is_positive_and_what_is_not_a_number);
     tcase_add_test(tcase, relu_passes_a_gradient_only_where_its_output_is_positive);
     suite_add_tcase(suite, tcase);

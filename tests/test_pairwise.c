@@ -6,6 +6,7 @@
 #include "tests/lessons.h"
 #include "tests/pairs.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -264,7 +265,7 @@ Suite *pairwise_suite(void)
     }
     tcase_add_loop_test(tcase, every_pair_is_met_and_no_refused_one, 0, WALKS);
     tcase_add_loop_test(tcase, what_makes_no_sense_together_is_refused_in_a_sentence, 0, REFUSALS);
-    tcase_add_loop_test(tcase, any_two_flags_hold_together, 0, (int)count);
+    watched_add_rows(tcase, any_two_flags_hold_together, (int)count);
     if (is_long && strcmp(is_long, "1") == 0)
         tcase_add_loop_test(tcase, many_more_combinations_hold, 0, WALKS * LONG_TURNS);
     suite_add_tcase(suite, tcase);

@@ -5,6 +5,7 @@
 #include "lesson01_single/tie.h"
 #include "tests/lessons.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -138,8 +139,7 @@ Suite *recompute_suite(void)
 {
     Suite *suite = suite_create("recompute");
     TCase *tcase = tcase_create("recompute");
-    tcase_add_loop_test(tcase, gradients_have_the_bits_of_those_from_kept_activations, 0,
-                        NETWORKS * KS);
+    watched_add_rows(tcase, gradients_have_the_bits_of_those_from_kept_activations, NETWORKS * KS);
     tcase_add_loop_test(tcase, memory_and_work_are_those_of_the_plan, 0, 5);
     tcase_add_test(tcase, a_deep_run_needs_less_memory_for_the_same_bits);
     suite_add_tcase(suite, tcase);

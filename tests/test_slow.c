@@ -15,6 +15,7 @@
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <math.h>
@@ -24,11 +25,7 @@
 
 enum { TRIES = 20, PING_PONGS = 10 };
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const double WITHIN = 3;
-#else
-static const double WITHIN = 1.1;
-#endif
+static const double WITHIN = WATCHED ? 3 : 1.1;
 
 /* Seconds so far in which some process of this machine was ready to run and was not; 0 where that is
  * not counted. */

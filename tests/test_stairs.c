@@ -9,6 +9,7 @@
  */
 #include "tests/lessons.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -187,12 +188,12 @@ Suite *stairs_suite(void)
     Suite *suite = suite_create("stairs");
     TCase *tcase = tcase_create("stairs");
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, each_lesson_is_the_one_below_on_digits, 0, RULES * WORLDS);
+    watched_add_rows(tcase, each_lesson_is_the_one_below_on_digits, RULES * WORLDS);
     tcase_add_loop_test(tcase, on_dyadic_numbers_every_lesson_and_world_has_lesson_1s_bits, 0,
                         WORLDS);
     tcase_add_loop_test(tcase, overlap_changes_no_bit_of_a_whole_run, 0, 2);
-    tcase_add_loop_test(tcase, compressed_lessons_agree_bit_for_bit, 0, 2 * RULES * WORLDS);
-    tcase_add_loop_test(tcase, in_16_bits_each_lesson_is_the_one_below, 0, 4 * WORLDS);
+    watched_add_rows(tcase, compressed_lessons_agree_bit_for_bit, 2 * RULES * WORLDS);
+    watched_add_rows(tcase, in_16_bits_each_lesson_is_the_one_below, 4 * WORLDS);
     tcase_add_test(tcase, a_rerun_has_the_same_bits);
     tcase_add_loop_test(tcase, blas_threads_and_forks_change_no_result, 0, 4);
     suite_add_tcase(suite, tcase);
