@@ -54,7 +54,7 @@ const struct flag *flag_nearest(const char *name, size_t length, int lesson)
     const struct flag *nearest = NULL;
     size_t best = least(length / 2, 3) + 1; // farther away is a guess, not a suggestion
     for (const struct flag *flag = flags; length < NAME_MOST && flag->help; flag++) {
-        bool offered = flag->kind != FLAG_TITLE && flag->kind != FLAG_ABSENT;
+        bool offered = flag->kind != FLAG_TITLE;
         if (!offered || !flag_in_lesson(flag, lesson))
             continue;
         size_t edits = distance(name, length, flag->name);
@@ -229,7 +229,6 @@ bool flag_store(const struct flag *flag, struct options *options, const char *te
     case FLAG_SCALE:
         return store_scale(flag, text, field);
     case FLAG_TITLE:
-    case FLAG_ABSENT:
         break;
     }
     return false;

@@ -28,7 +28,6 @@ enum flag_kind {
     FLAG_SCHEDULE, // schedule, halve_every
     FLAG_INIT,     // init, init_value
     FLAG_SCALE,    // double: a power of two; dynamic: 0; none: 1
-    FLAG_ABSENT,   // known to the course, not built in this version
 };
 
 /* Must every rank of a run be given the same? Then it counts for the fingerprint. */

@@ -104,6 +104,10 @@ const struct flag flags[] = {
      "of --compress: what rounding takes away is added to the next gradient", NULL},
     {"stage", "1", "1", FLAG_CHOICE, AT(stage), 1, 0, L4, FLAG_SHARED,
      "of ZeRO: 1 shards the optimizer's state", "2 | 3"},
+    {"offload", "DIR", NULL, FLAG_PATH, AT(offload), 0, 0, L4, FLAG_SHARED,
+     "keep the optimizer's state in a file in DIR, without a name and gone with the run", NULL},
+    {"offload-tile-kb", "K", "1024", FLAG_KB, AT(offload_tile_bytes), 0x1p-8, 1e9, L4, FLAG_SHARED,
+     "how much of each state is read, updated and written at a time, in KiB", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Proof and files", NULL},
     {"verify", "K", "2", FLAG_WHOLE, AT(verify), 0, 1e12, ALL, FLAG_SHARED,
@@ -143,7 +147,6 @@ const struct flag flags[] = {
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},
     {"version", NULL, NULL, FLAG_ON, AT(version), 0, 0, ALL, FLAG_OWN, "print the version", NULL},
 
-    {"offload", NULL, NULL, FLAG_ABSENT, 0, 0, 0, L4, FLAG_OWN, "", NULL},
     {NULL, NULL, NULL, FLAG_TITLE, 0, 0, 0, 0, FLAG_OWN, NULL, NULL},
 };
 /* clang-format on */

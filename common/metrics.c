@@ -170,6 +170,11 @@ int metrics_step(struct metrics *metrics, const struct metrics_step *step, struc
     add_real(&line, "overlap_efficiency", step->overlap_efficiency);
     add_whole(&line, "bytes_sent", step->bytes_sent);
     add_whole(&line, "messages_sent", step->messages_sent);
+    if (step->offload) {
+        add_whole(&line, "offload_read_bytes", step->offload->read_bytes);
+        add_whole(&line, "offload_written_bytes", step->offload->written_bytes);
+        add_real(&line, "update_seconds", step->offload->seconds);
+    }
     return finish(metrics, &line, fail);
 }
 

@@ -39,6 +39,12 @@ struct metrics {
     char buffer[2 * METRICS_LINE_BYTES]; // stdio's, which would allocate its own
 };
 
+/* Of an update whose optimizer's state is in a file (lesson 4, --offload). */
+struct metrics_offload {
+    size_t read_bytes, written_bytes;
+    double seconds; // of the optimizer's part of the update
+};
+
 struct metrics_step {
     size_t step, epoch;
     double lr;
@@ -51,7 +57,8 @@ struct metrics_step {
     double flushed;    // share of this rank's gradients on their way down that rounding made 0
     double seconds;    // the whole update
     double compute_seconds, comm_seconds, exposed_seconds, overlap_efficiency; // see above
-    size_t bytes_sent, messages_sent; // by this rank, in this update
+    size_t bytes_sent, messages_sent;      // by this rank, in this update
+    const struct metrics_offload *offload; // NULL: none, and nothing of it is written
 };
 
 /* Sums over the updates that are not verified. */

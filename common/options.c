@@ -35,12 +35,15 @@ static const struct pair conflicts[] = {
     {"bench", "tie"},       {"bench", "recompute"},      {"bench", "precision"},
     {"explain", "trace"},   {"explain", "profile"},      {"explain", "bench"},
     {"explain", "save"},    {"explain", "resume"},       {"explain", "dump"},
-    {"explain", "metrics"}, {"error-feedback", "save"},  {"error-feedback", "resume"},
+    {"explain", "metrics"}, {"explain", "offload"},      {"offload", "resume"},
+    {"offload", "dump"},    {"error-feedback", "save"},  {"error-feedback", "resume"},
 };
 
 /* The first means nothing without the second. */
-static const struct pair needs[] = {
-    {"dump-steps", "dump"}, {"save-every", "save"}, {"bench-most", "bench"}};
+static const struct pair needs[] = {{"dump-steps", "dump"},
+                                    {"save-every", "save"},
+                                    {"bench-most", "bench"},
+                                    {"offload-tile-kb", "offload"}};
 
 static bool *given(struct reading *reading, const struct flag *flag)
 {
@@ -97,10 +100,6 @@ static int check_known(struct reading *reading, const struct flag *flag, const c
 {
     if (!flag)
         return refuse_unknown(reading, name, length);
-    if (flag->kind == FLAG_ABSENT)
-        return fail_set(reading->fail, -EINVAL,
-                        "--%s is not part of this version; --help lists what is accepted",
-                        flag->name);
     if (!flag_in_lesson(flag, reading->options->lesson))
         return refuse_lesson(reading, flag);
     return 0;
@@ -223,6 +222,17 @@ static int check_scale(struct reading *reading)
     return 0;
 }
 
+/* Plain SGD has no state. */
+static int check_offload(struct reading *reading)
+{
+    const struct options *options = reading->options;
+    if (!options->offload || options->optimizer != OPTIMIZER_SGD || options->momentum > 0)
+        return 0;
+    return fail_set(reading->fail, -EINVAL,
+                    "--offload: --optimizer sgd with --momentum 0 keeps no state, so there is "
+                    "nothing to offload");
+}
+
 static int check_link(struct reading *reading)
 {
     struct options *options = reading->options;
@@ -251,6 +261,8 @@ static int check_pairs(struct reading *reading)
         error = check_resume(reading);
     if (!error)
         error = check_scale(reading);
+    if (!error)
+        error = check_offload(reading);
     return error ? error : check_link(reading);
 }
 

@@ -49,7 +49,7 @@ void options_help(const struct options *options, const char *program, FILE *out)
     if (options->lesson > 1)
         fprintf(out, "   or: launch -n RANKS %s [...]\n", program);
     for (const struct flag *flag = flags; flag->help; flag++) {
-        if (flag->kind == FLAG_ABSENT || !flag_in_lesson(flag, options->lesson))
+        if (!flag_in_lesson(flag, options->lesson))
             continue;
         if (flag->kind == FLAG_TITLE)
             fprintf(out, "\n%s\n", flag->help);

@@ -91,6 +91,8 @@ struct run {
     size_t bytes_sent, messages_sent; // kept up to date by a lesson that sends
     size_t bytes_recorded, messages_recorded;
     struct metrics_times epoch_times, times; // of the epoch at hand, of the run
+    struct metrics_offload offload;          // of the last step, where there is one (lesson 4)
+    struct metrics_offload all_offload;      // of all steps that are in `times`
 };
 
 /* The parameters a run begins with, of a slice of the slab: what --init says. 0, or an error. */

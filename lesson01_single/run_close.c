@@ -67,6 +67,19 @@ static void report_overlap(const struct run *run)
            1e3 * run->times.exposed_seconds / updates, 100 * efficiency);
 }
 
+/* What it costs to keep the optimizer's state in a file. */
+static void report_offload(const struct run *run)
+{
+    double updates = (double)run->times.updates;
+    const struct metrics_offload *all = &run->all_offload;
+    if (!run->options.offload || run->options.quiet || updates == 0)
+        return;
+    printf("offload | an update reads %.0f and writes %.0f bytes of rank %d's state, and takes "
+           "%.3f ms\n",
+           (double)all->read_bytes / updates, (double)all->written_bytes / updates,
+           run->environment.rank, 1e3 * all->seconds / updates);
+}
+
 static int summarize(struct run *run)
 {
     struct metrics_summary summary = {
@@ -134,6 +147,7 @@ int run_close(struct run *run)
             printf("%s %s\n", program_of(run), "0.1.0");
         else if (run->environment.rank == 0 && run->samples > 0) {
             report_overlap(run);
+            report_offload(run);
             report_result(run);
         }
     }

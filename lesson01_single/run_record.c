@@ -65,12 +65,16 @@ static int record_metrics(struct run *run, const struct step *step, double secon
         .overlap_efficiency = metrics_overlap_efficiency(&times),
         .bytes_sent = run->bytes_sent - run->bytes_recorded,
         .messages_sent = run->messages_sent - run->messages_recorded,
+        .offload = run->options.offload ? &run->offload : NULL,
     };
     run->bytes_recorded = run->bytes_sent;
     run->messages_recorded = run->messages_sent;
     if (!run_verifies(run, step)) {
         add_times(&run->epoch_times, &times);
         add_times(&run->times, &times);
+        run->all_offload.read_bytes += run->offload.read_bytes;
+        run->all_offload.written_bytes += run->offload.written_bytes;
+        run->all_offload.seconds += run->offload.seconds;
     }
     return metrics_step(&run->metrics, &line, &run->fail);
 }

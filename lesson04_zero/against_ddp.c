@@ -23,9 +23,14 @@ static int take_memory(struct against_ddp *against, struct run *run)
     like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = ddp_listener(&against->ddp);
     int error = trainer_init(&against->trainer, &like, rows, &against->memory);
-    return error ? error
-                 : optimizer_init(&against->optimizer, &run->options, &run->model, &run->whole, 1,
-                                  &against->memory);
+    struct options all = run->options;
+    all.offload = NULL; // lesson 3 keeps everything in memory
+    if (!error)
+        error = optimizer_init(&against->optimizer, &all, &run->model, &run->whole, 1,
+                               &against->memory);
+    against->owned = memory_floats(&against->memory, MEMORY_OTHER, run->optimizer.count);
+    against->owned_count = run->optimizer.count;
+    return error || against->owned ? error : -ENOMEM;
 }
 
 /* The replica begins where this run begins. */
@@ -72,6 +77,7 @@ void against_ddp_release(struct against_ddp *against)
     memory_return(&against->memory, MEMORY_PARAMETERS, against->param, against->count);
     memory_return(&against->memory, MEMORY_GRADIENTS, against->grad, against->count);
     memory_return(&against->memory, MEMORY_OTHER, against->before, against->count);
+    memory_return(&against->memory, MEMORY_OTHER, against->owned, against->owned_count);
     *against = (struct against_ddp){0};
 }
 
@@ -151,18 +157,32 @@ static void update(struct against_ddp *against, struct run *run, const struct st
     optimizer_step(&against->optimizer, against->param, against->grad, rate);
 }
 
+static int compare_states(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+                          const struct step *step)
+{
+    struct slice all = {.begin = 0, .count = run->optimizer.count};
+    for (size_t i = 0; i < run->optimizer.states; i++) {
+        char what[64];
+        int error = optimizer_read(&run->optimizer, i, all, against->owned, &run->fail);
+        if (error) {
+            comm_stop(zero->ddp.comm, &run->fail); // the others wait for this rank's verdict
+            return error;
+        }
+        snprintf(what, sizeof what, "owned %s = that part of lesson 3's",
+                 optimizer_state_name(&run->optimizer, i));
+        struct prove prove = compare_state(zero, against->owned, against->optimizer.state[i]);
+        prove_end(&prove, run, step, what);
+    }
+    return 0;
+}
+
 int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero1 *zero,
                        const struct step *step)
 {
     update(against, run, step);
-    for (size_t i = 0; i < run->optimizer.states; i++) {
-        char what[64];
-        snprintf(what, sizeof what, "owned %s = that part of lesson 3's",
-                 optimizer_state_name(&run->optimizer, i));
-        struct prove prove =
-            compare_state(zero, run->optimizer.state[i], against->optimizer.state[i]);
-        prove_end(&prove, run, step, what);
-    }
+    int error = compare_states(against, run, zero, step);
+    if (error)
+        return error;
     struct prove prove = {0};
     prove_pair(&prove, &(struct prove_pair){
                            .slice = run->whole,
@@ -171,7 +191,7 @@ int against_ddp_update(struct against_ddp *against, struct run *run, const struc
                            .before = against->before,
                        });
     prove_end(&prove, run, step, "parameters = lesson 3's parameters");
-    int error = agree(run, zero->ddp.comm, step, "parameters = the parameters of every other rank",
-                      run->param, run->grad);
+    error = agree(run, zero->ddp.comm, step, "parameters = the parameters of every other rank",
+                  run->param, run->grad);
     return error ? error : run_judge(run, step);
 }

@@ -31,6 +31,8 @@ struct against_ddp {
     struct trainer trainer; // on the replica's slabs
     float *param, *grad;    // (count)
     float *before;          // (count): param, before the update
+    float *owned;           // (owned_count): this rank's part of a state, wherever it is kept
+    size_t owned_count;
     struct optimizer optimizer;
     struct memory memory; // its own ledger: the replica is no part of what a rank needs
     size_t count;

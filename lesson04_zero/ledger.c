@@ -1,5 +1,6 @@
 /* ledger: what a rank really keeps, beside what the formula says. See the header. */
 #include "lesson04_zero/ledger.h"
+#include "lesson04_zero/offload.h"
 
 #include <errno.h>
 
@@ -17,6 +18,8 @@ static int check(struct run *run, const double *owned, const double *bytes)
     double states = (double)run->optimizer.states, total = 0;
     for (int rank = 0; rank < run->environment.world; rank++) {
         double formula = sizeof(float) * states * owned[2 * rank];
+        if (run->options.offload)
+            formula = (double)offload_bytes(&run->options, (size_t)owned[2 * rank]);
         total += owned[2 * rank];
         if (bytes[2 * rank] != formula)
             return fail_set(&run->fail, -EINVAL,
@@ -44,7 +47,12 @@ int ledger_show(struct run *run)
     if (error)
         return error;
     bool speaks = run->environment.rank == 0 && !run->options.quiet;
-    for (int rank = 0; rank < run->environment.world && speaks; rank++)
+    for (int rank = 0; rank < run->environment.world && speaks && run->options.offload; rank++)
+        printf("optimizer state of rank %d: %.0f bytes counted, for tiles and their hashes; in %s: "
+               "%zu x 4 "
+               "x %.0f owned parameters\n",
+               rank, all[2 * rank + 1], run->options.offload, run->optimizer.states, all[2 * rank]);
+    for (int rank = 0; rank < run->environment.world && speaks && !run->options.offload; rank++)
         printf("optimizer state of rank %d: %.0f bytes counted = %zu x 4 x %.0f owned parameters; "
                "lesson 3: %zu\n",
                rank, all[2 * rank + 1], run->optimizer.states, all[2 * rank],

@@ -11,6 +11,7 @@
 #include "lesson03_ddp/replicas.h"
 #include "lesson04_zero/against_ddp.h"
 #include "lesson04_zero/ledger.h"
+#include "lesson04_zero/offload.h"
 #include "lesson04_zero/zero1.h"
 
 static const char CLAIM[] = "owned gradients, optimizer state and parameters = lesson 3's, "
@@ -21,7 +22,17 @@ static const char CLAIM_COMPRESSED[] =
     "owned gradients, optimizer state and parameters = lesson 3's, bit for bit; its compressed "
     "gradient ~ the float one, within a derived bound; ranks equal, bit for bit";
 
-static int train(struct run *run, struct zero1 *zero, struct against_ddp *against)
+/* Of what this rank owns. */
+static int update(struct run *run, struct offload *offload, struct rate rate)
+{
+    if (offload->on)
+        return offload_step(offload, run, rate);
+    optimizer_step(&run->optimizer, run->param, run->grad, rate);
+    return 0;
+}
+
+static int train(struct run *run, struct zero1 *zero, struct offload *offload,
+                 struct against_ddp *against)
 {
     struct step step;
     struct rate rate;
@@ -35,8 +46,7 @@ static int train(struct run *run, struct zero1 *zero, struct against_ddp *agains
                 zero1_norm(zero, run, &norm) || run_rate(run, &step, norm, &rate);
         if (error)
             break;
-        optimizer_step(&run->optimizer, run->param, run->grad, rate); // what this rank owns
-        error = zero1_share_parameters(zero, run) ||
+        error = update(run, offload, rate) || zero1_share_parameters(zero, run) ||
                 (run_verifies(run, &step) && against_ddp_update(against, run, zero, &step));
         zero1_account(zero, run);
         error = error || run_record(run, &step);
@@ -49,6 +59,7 @@ int main(int argc, char **argv)
     struct run run;
     struct comm *comm = NULL;
     struct zero1 zero = {0};
+    struct offload offload = {0};
     struct against_ddp against = {0};
     int stop = run_open(&run, 4, argc, argv);
     if (!stop && run.options.explain) {
@@ -56,15 +67,17 @@ int main(int argc, char **argv)
         return run_close(&run);
     }
     stop = stop || meet(&comm, &run) || zero1_init(&zero, &run, comm) ||
+           offload_init(&offload, &run, comm, zero.owned, zero.owned_count) ||
            run_start(&run, zero.owned, zero.owned_count) || replicas_begin(&run, comm) ||
            ledger_show(&run) || against_ddp_init(&against, &run, &zero);
     run.claim = zero.ddp.compresses ? CLAIM_COMPRESSED : CLAIM;
     if (!stop)
-        stop = train(&run, &zero, &against);
+        stop = train(&run, &zero, &offload, &against);
     if (stop)
         meet_report(&run, comm);
     against_ddp_release(&against);
     zero1_stop(&zero);
+    offload_release(&offload);
     comm_close(comm);
     return run_close(&run);
 }

@@ -77,6 +77,8 @@ Suite *explain_buckets_suite(void);
 Suite *bucketmodel_suite(void);
 Suite *compress_suite(void);
 Suite *zero1_suite(void);
+Suite *tiles_suite(void);
+Suite *offload_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *checkpoint_suite(void);
@@ -179,6 +181,8 @@ static const struct suite_entry suites[] = {
     {"bucketmodel", bucketmodel_suite},
     {"compress", compress_suite},
     {"zero1", zero1_suite},
+    {"tiles", tiles_suite},
+    {"offload", offload_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},
     {"checkpoint", checkpoint_suite},

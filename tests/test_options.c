@@ -201,7 +201,6 @@ static const struct {
     {1, "--precision fp16 --bench", "--bench and --precision exclude each other"},
     {2, "--explain --profile", "--explain and --profile exclude each other"},
     {1, "--explain", "--explain exists from lesson 2 on; this is lesson 1"},
-    {4, "--offload d", "--offload is not part of this version"},
     {2, "--algorithm torus",
      "--algorithm: expected ring | root | tree | halving | direct | auto, found 'torus'"},
     {2, "--transport=udp", "--transport: expected tcp | unix | mpi, found 'udp'"},
@@ -292,9 +291,8 @@ START_TEST(help_lists_a_lessons_own_flags_and_no_other)
     char *help = help_of(_i);
     for (const struct flag *flag = flags; flag->help; flag++)
         if (flag->kind != FLAG_TITLE)
-            ck_assert_msg(mentions(help, flag->name) ==
-                              (flag_in_lesson(flag, _i) && flag->kind != FLAG_ABSENT),
-                          "--%s", flag->name);
+            ck_assert_msg(mentions(help, flag->name) == flag_in_lesson(flag, _i), "--%s",
+                          flag->name);
     free(help);
 }
 END_TEST
@@ -350,7 +348,7 @@ START_TEST(ranks_that_must_agree_have_one_fingerprint)
     for (const struct flag *flag = flags; flag->help; flag++) {
         struct options options = plain;
         bool fixed = strcmp(flag->name, "stage") == 0; // there is but one
-        if (flag->kind == FLAG_TITLE || flag->kind == FLAG_ABSENT || fixed)
+        if (flag->kind == FLAG_TITLE || fixed)
             continue;
         ck_assert_msg(flag_store(flag, &options, another_value(flag)), "--%s", flag->name);
         bool differs = options_fingerprint(&options) != options_fingerprint(&plain);
