@@ -37,7 +37,7 @@ only() { # HEADER PLACES, regular expressions: the header is included there and 
 found=$(
     stairs
     only 'cblas\.h' 'lesson01_single/matmul\.c:'
-    only 'uv\.h' 'lesson02_allreduce/|lesson03_ddp/worker\.[ch]:|common/launch|tests/'
+    only 'uv\.h' 'lesson02_allreduce/|lesson03_ddp/worker\.[ch]:|lesson04_zero/tiles\.[ch]:|common/launch|tests/'
     only 'mpi\.h' 'lesson02_allreduce/mpi_[a-z]*\.c:|tests/peers/'
     only 'check\.h' 'tests/'
 )
