@@ -4,6 +4,7 @@
 #include "lesson04_zero/zero1.h"
 #include "tests/inside.h"
 #include "tests/lessons.h"
+#include "tests/mutants.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -248,6 +249,55 @@ START_TEST(a_file_cut_off_on_one_rank_stops_all_ranks_with_its_sentence)
 }
 END_TEST
 
+/* --- mistakes that the proof must find ------------------------------------------------------- */
+
+static const char offloaded[] =
+    "--steps 3 --verify 3 --optimizer adam --offload d --offload-tile-kb 1";
+
+START_TEST(a_tile_written_to_anothers_place_is_found_by_lesson_4)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/tiles.c",
+        .text =
+            "tilefile_write(&tiles->file, index, array, values, fail);\n    }\n    return error;\n}"
+            "\n\nstatic void walk(",
+        .mistake =
+            "tilefile_write(&tiles->file, index ^ (index < 2), array, values, fail);\n    }\n"
+            "    return error;\n}\n\nstatic void walk(",
+        .lesson = {4, 2},
+        .arguments = offloaded,
+        .proof = "owned adam_m = that part of lesson 3's",
+        .place = "first at fc",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(a_tile_computed_before_it_was_read_is_found_by_lesson_4)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/tiles.c",
+        .text = "        uv_mutex_unlock(&tiles->lock);\n"
+                "        move_bytes(tiles, stage, index, &fail);\n"
+                "        uv_mutex_lock(&tiles->lock);\n",
+        .mistake = "        if (stage == TILES_READER)\n"
+                   "            give(tiles, stage);\n"
+                   "        uv_mutex_unlock(&tiles->lock);\n"
+                   "        if (stage == TILES_READER)\n"
+                   "            usleep(20000);\n"
+                   "        move_bytes(tiles, stage, index, &fail);\n"
+                   "        uv_mutex_lock(&tiles->lock);\n"
+                   "        if (stage == TILES_READER)\n"
+                   "            continue;\n",
+        .lesson = {4, 2},
+        .arguments = offloaded,
+        .proof = "owned adam_m = that part of lesson 3's",
+        .place = "first at fc",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
 /* --- the command line ------------------------------------------------------------------------ */
 
 START_TEST(what_cannot_be_offloaded_is_refused)
@@ -286,6 +336,8 @@ Suite *offload_suite(void)
     tcase_add_test(tcase, a_killed_run_leaves_nothing_behind);
     tcase_add_loop_test(tcase, a_file_cut_off_on_one_rank_stops_all_ranks_with_its_sentence, 0,
                         WORLDS);
+    tcase_add_test(tcase, a_tile_written_to_anothers_place_is_found_by_lesson_4);
+    tcase_add_test(tcase, a_tile_computed_before_it_was_read_is_found_by_lesson_4);
     tcase_add_test(tcase, what_cannot_be_offloaded_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
