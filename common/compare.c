@@ -75,6 +75,8 @@ bool compare_equal(const struct compare *compare)
 
 /* --- hash ------------------------------------------------------------------------------------ */
 
+enum { LANES = 8 };
+
 /* FNV-1a's constants for 64 bits: Fowler, Noll, Vo, draft-eastlake-fnv, section 5. */
 static const uint64_t fnv_offset = 0xcbf29ce484222325, fnv_prime = 0x00000100000001b3;
 
@@ -87,17 +89,28 @@ static uint64_t absorb(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 32);
 }
 
+static uint64_t word_at(const unsigned char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* A product waits for the one before. So of a long array every eighth word is absorbed by a hash of its
+ * own, eight products at a time, and in the end the eight are absorbed by one. */
 uint64_t compare_hash(const void *bytes, size_t size_bytes)
 {
     const unsigned char *at = bytes;
     uint64_t hash = absorb(fnv_offset, size_bytes); // [0] and [0, 0] differ by their length only
-    size_t whole = size_bytes / 8 * 8;
-    for (size_t i = 0; i < whole; i += 8) {
-        uint64_t word;
-        memcpy(&word, at + i, 8);
-        hash = absorb(hash, word);
-    }
-    uint64_t last = 0;
+    uint64_t lane[LANES] = {0, 1, 2, 3, 4, 5, 6, 7}, last = 0;
+    size_t in_lanes = size_bytes / (8 * LANES) * (8 * LANES), whole = size_bytes / 8 * 8;
+    for (size_t i = 0; i < in_lanes; i += 8 * LANES)
+        for (size_t j = 0; j < LANES; j++)
+            lane[j] = absorb(lane[j], word_at(at + i + 8 * j));
+    for (size_t j = 0; j < LANES && in_lanes > 0; j++)
+        hash = absorb(hash, lane[j]);
+    for (size_t i = in_lanes; i < whole; i += 8)
+        hash = absorb(hash, word_at(at + i));
     if (size_bytes > whole)
         memcpy(&last, at + whole, size_bytes - whole);
     return absorb(absorb(hash, last), 0);

@@ -148,6 +148,25 @@ START_TEST(hash_sees_order_length_and_signs)
 }
 END_TEST
 
+/* Long enough for all of the hash's lanes, in each of which a word could be lost or moved. */
+START_TEST(hash_of_a_long_array_sees_where_each_word_is)
+{
+    uint64_t words[40], moved[40];
+    for (size_t i = 0; i < 40; i++)
+        words[i] = i * 0x9e3779b97f4a7c15;
+    uint64_t hash = compare_hash(words, sizeof words);
+    for (size_t i = 0; i < 40; i++)
+        for (size_t j = 0; j < i; j++) {
+            memcpy(moved, words, sizeof words);
+            moved[i] = words[j];
+            ck_assert(compare_hash(moved, sizeof moved) != hash);
+            moved[j] = words[i];
+            ck_assert(compare_hash(moved, sizeof moved) != hash);
+        }
+    ck_assert(compare_hash(words, 38 * 8) != compare_hash(words + 1, 38 * 8));
+}
+END_TEST
+
 Suite *compare_suite(void)
 {
     Suite *suite = suite_create("compare");
@@ -162,6 +181,7 @@ Suite *compare_suite(void)
     tcase_add_test(tcase, hash_is_the_same_for_the_same_bits);
     tcase_add_test(tcase, hash_sees_every_bit);
     tcase_add_test(tcase, hash_sees_order_length_and_signs);
+    tcase_add_test(tcase, hash_of_a_long_array_sees_where_each_word_is);
     suite_add_tcase(suite, tcase);
     return suite;
 }
