@@ -67,6 +67,9 @@ const struct flag flags[] = {
      "updates until the full learning rate", NULL},
     {"lr-scale", "none | linear | sqrt", "none", FLAG_CHOICE, AT(lr_scale), LR_SCALE_NONE, 0, ALL,
      FLAG_SHARED, "scale the learning rate by global batch / 64", NULL},
+    {"on-nonfinite", "stop | skip", "stop", FLAG_CHOICE, AT(on_nonfinite), NONFINITE_STOP, 0, ALL,
+     FLAG_SHARED, "of a step whose loss or gradient is NaN or infinite: stop the run, or make no update, "
+     "up to 10 times in a row", NULL},
 
     {"precision", "fp32 | bf16 | fp16", "fp32", FLAG_CHOICE, AT(precision), PRECISION_FP32, 0, ALL,
      FLAG_SHARED, "round weights, activations and their gradients to this type; a numeric study, no "

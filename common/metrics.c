@@ -158,9 +158,9 @@ int metrics_step(struct metrics *metrics, const struct metrics_step *step, struc
     add_real(&line, "loss_local", step->loss_local);
     add_whole(&line, "samples", step->samples);
     add_real(&line, "grad_norm", step->grad_norm);
+    add_whole(&line, "skipped", step->skipped);
     if (step->loss_scale > 0) {
         add_real(&line, "loss_scale", step->loss_scale);
-        add_whole(&line, "skipped", step->skipped);
         add_real(&line, "flushed", step->flushed);
     }
     add_real(&line, "seconds", step->seconds);
@@ -205,6 +205,7 @@ int metrics_summary(struct metrics *metrics, const struct metrics_summary *summa
     add_whole(&line, "rank", (size_t)summary->rank);
     add_whole(&line, "world", (size_t)summary->world);
     add_whole(&line, "steps", summary->steps);
+    add_whole(&line, "skipped", summary->skipped);
     add_whole(&line, "epochs", summary->epochs);
     add_whole(&line, "samples", summary->samples);
     add_real(&line, "seconds", summary->seconds);

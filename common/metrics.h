@@ -52,8 +52,8 @@ struct metrics_step {
     double loss_local; // over this rank's
     size_t samples;    // of all ranks
     double grad_norm;  // of the reduced gradient, before clipping
-    double loss_scale; // 0: training in float, and none of these three is written
     size_t skipped;    // updates not made so far
+    double loss_scale; // 0: training in float, and neither of these two is written
     double flushed;    // share of this rank's gradients on their way down that rounding made 0
     double seconds;    // the whole update
     double compute_seconds, comm_seconds, exposed_seconds, overlap_efficiency; // see above
@@ -82,6 +82,7 @@ struct metrics_epoch {
 struct metrics_summary {
     int lesson, rank, world;
     size_t steps, epochs, samples;
+    size_t skipped; // of the steps, how many made no update
     double seconds, samples_per_second;
     double train_loss, test_loss, test_accuracy;
     struct metrics_times times;

@@ -214,6 +214,11 @@ static int check_scale(struct reading *reading)
     if (is_given(reading, "loss-scale") && options->precision == PRECISION_FP32)
         return fail_set(reading->fail, -EINVAL,
                         "--loss-scale means nothing without --precision bf16 or fp16");
+    if (options->error_feedback && options->on_nonfinite == NONFINITE_SKIP)
+        return fail_set(
+            reading->fail, -EINVAL,
+            "--error-feedback and --on-nonfinite skip exclude each other: an update that "
+            "is skipped would leave behind what it kept back");
     if (options->error_feedback && options->precision != PRECISION_FP32 && options->loss_scale == 0)
         return fail_set(reading->fail, -EINVAL,
                         "--error-feedback and a dynamic --loss-scale exclude each other: an update "

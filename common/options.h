@@ -24,6 +24,7 @@ enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDU
 enum lr_scale { LR_SCALE_NONE, LR_SCALE_LINEAR, LR_SCALE_SQRT };
 enum precision_kind { PRECISION_FP32, PRECISION_BF16, PRECISION_FP16 };
 enum compress_kind { COMPRESS_NONE, COMPRESS_BF16 };
+enum nonfinite_kind { NONFINITE_STOP, NONFINITE_SKIP };
 enum progress_kind { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 struct options {
@@ -61,6 +62,8 @@ struct options {
 
     enum precision_kind precision; // that forward and backward round to
     double loss_scale;             // a power of two; 1: none; 0: dynamic
+
+    enum nonfinite_kind on_nonfinite; // what becomes of a step whose loss or gradient is not finite
 
     uint64_t seed;
     bool shuffle, drop_last;

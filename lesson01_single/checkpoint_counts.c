@@ -62,7 +62,6 @@ int checkpoint_counts_read(const struct checkpoint_counts *counts,
         error = read_count(reader, "skipped", optimizer->updates, &optimizer->skipped, fail);
     if (error || !counts->scale)
         return error;
-    counts->scale->skipped = optimizer->skipped;
     if (!counts->scale->dynamic || !tensorfile_meta_find(reader, "loss_scale"))
         return 0;
     return read_scale(counts->scale, reader, fail);

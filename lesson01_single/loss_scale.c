@@ -24,7 +24,6 @@ void loss_scale_back_off(struct loss_scale *scale)
 {
     scale->value /= 2;
     scale->good = 0;
-    scale->skipped++;
 }
 
 bool loss_scale_can_shrink(const struct loss_scale *scale)

@@ -25,8 +25,7 @@ enum { LOSS_SCALE_INTERVAL = 200, LOSS_SCALE_FIRST = 65536, LOSS_SCALE_MOST = 1 
 struct loss_scale {
     float value; // 1: gradients are carried as they are
     bool dynamic;
-    size_t good;    // updates since the last change
-    size_t skipped; // updates not made, in the whole run
+    size_t good; // updates since the last change
 };
 
 /* As --loss-scale says. */

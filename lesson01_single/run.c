@@ -61,6 +61,7 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     if (error)
         return error;
     run->verified_from = run->optimizer.updates;
+    run->trainer.looks = run_finite_looks(run);
     if (speaks(run))
         introduce(run);
     size_t epochs =
@@ -90,15 +91,6 @@ int run_share(struct run *run, const double *mine, size_t count, double *all)
     return 0;
 }
 
-static int refuse_loss(struct run *run, const struct step *step, int rank, double loss)
-{
-    bool first = step->index == run->verified_from;
-    return fail_set(&run->fail, -ERANGE,
-                    "step %zu: the loss of rank %d is %s: no update was made; %s", step->index,
-                    rank, isnan(loss) ? "NaN" : "infinite",
-                    first ? "look at the data and at --init" : "try a smaller --lr, or --clip 1");
-}
-
 /* The gradient is there, summed: what has passed since backward ended was waiting for it. */
 static void end_wait(struct run *run)
 {
@@ -112,26 +104,17 @@ static void end_wait(struct run *run)
     trace_end(run->trace, TRACE_WAIT, 0, run->reduces.begin_seconds);
 }
 
-/* The sum over ranks, in rank order: the same bits on every rank. Every rank sees the same numbers, so all
- * stop at the same step. */
+/* Every rank sees the same numbers, so all do the same. */
 int run_loss(struct run *run, const struct step *step)
 {
-    double mine[RUN_LOSS_NUMBERS], all[RUN_LOSS_NUMBERS * WORLD_MOST], loss = 0;
-    size_t count = run_scale_numbers(run, mine);
+    double mine[RUN_LOSS_NUMBERS], all[RUN_LOSS_NUMBERS * WORLD_MOST];
+    size_t count = run_finite_numbers(run, mine);
     end_wait(run);
-    mine[0] = run->trainer.loss;
     int error = run_share(run, mine, count, all);
     if (run->gather)
         trace_since(run->trace, TRACE_SHARE);
     profile_lap(run->profile, PROFILE_SHARE);
-    for (int rank = 0; rank < run->environment.world && !error; rank++) {
-        double theirs = all[(size_t)rank * count];
-        if (!isfinite(theirs))
-            return refuse_loss(run, step, rank, theirs);
-        loss += theirs;
-    }
-    run->loss = loss / (double)step->samples.count;
-    return error ? error : run_scale_judge(run, step, all);
+    return error ? error : run_finite_judge(run, step, all, count);
 }
 
 bool run_wants_norm(const struct run *run)
@@ -144,18 +127,28 @@ double run_norm(struct run *run)
     return run_wants_norm(run) ? norm_of(run->grad, run->model.count) : NAN;
 }
 
+static int refuse_norm(struct run *run, const struct step *step, double norm)
+{
+    char whose[48] = "the sum of all ranks' gradients";
+    if (run->culprit >= 0)
+        snprintf(whose, sizeof whose, "the gradient of rank %d", run->culprit);
+    return fail_set(
+        &run->fail, -ERANGE,
+        "step %zu: the gradient's norm is %f, as %s overflowed: no update was made; try a "
+        "smaller --lr",
+        step->index, norm, whose);
+}
+
 int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate)
 {
     if (run_wants_norm(run) && !isfinite(norm) && !run->skip)
-        return fail_set(
-            &run->fail, -ERANGE,
-            "step %zu: the gradient's norm is %f: no update was made; try a smaller --lr",
-            step->index, norm);
+        return refuse_norm(run, step, norm);
     run->norm = norm;
-    run->lr = schedule_lr(&run->options, step->index, run->updates);
+    size_t made = run->optimizer.updates - run->optimizer.skipped;
+    run->lr = schedule_lr(&run->options, made, run->updates);
     *rate = (struct rate){
         .lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip), .skip = run->skip};
-    run_scale_move(run, step);
+    run_finite_keep(run);
     profile_lap(run->profile, PROFILE_OTHER);
     return 0;
 }

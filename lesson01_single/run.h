@@ -7,8 +7,8 @@
  *     run_open    options, data, model, parameters: refuses bad input before anything is started
  *     run_start   optimizer over the slices this rank owns, resumed state, output files
  *     run_next    the next step, until there is none
- *     run_loss    the mean loss over all ranks; stops every rank when one has a NaN. Where 16 bits are
- *                 used: did the reduced gradient overflow?
+ *     run_loss    the mean loss over all ranks. When it or the reduced gradient is not finite, every rank
+ *                 stops, or none makes this update
  *     run_rate    learning rate and clipping of this update; stops at a gradient that is not finite
  *     run_record  metrics, progress, dump, evaluation at an epoch's end, checkpoint
  *     run_close   says how it ended; the program's exit code
@@ -52,11 +52,14 @@ struct run {
     size_t activation_bytes; // what the ledger says it keeps
     struct optimizer optimizer;
     struct loss_scale scale;
-    bool skip;            // this step's gradient overflowed: no update, on no rank
-    size_t skips;         // of this process so far
-    double used_scale;    // of the last step
-    size_t updates;       // the whole run's
-    size_t verified_from; // the first step of this process
+    const float *reduced;  // what is owned of the gradient; NULL: it lies in grad
+    bool skip;             // this step's loss or gradient is not finite: no update, on no rank
+    int culprit;           // whose own is not; -1: nobody's, or nobody looked
+    size_t skips;          // of this process so far
+    size_t skips_in_a_row; // up to now, that no smaller loss scale answers
+    double used_scale;     // of the last step
+    size_t updates;        // the whole run's
+    size_t verified_from;  // the first step of this process
 
     /* all (world * count) = every rank's mine (count), in rank order. */
     int (*gather)(void *context, const double *mine, size_t count, double *all, struct fail *fail);
@@ -109,12 +112,14 @@ bool run_wants_norm(const struct run *run);
 int run_rate(struct run *run, const struct step *step, double norm, struct rate *rate);
 int run_record(struct run *run, const struct step *step);
 
-/* run_scale.c: a rank's numbers that run_loss shares, the loss itself left out; how many there are. What
- * all ranks' say, 0 or an error. And after the verification: the scale of the next step. */
-enum { RUN_LOSS_NUMBERS = 2 };
-size_t run_scale_numbers(const struct run *run, double numbers[RUN_LOSS_NUMBERS]);
-int run_scale_judge(struct run *run, const struct step *step, const double *all);
-void run_scale_move(struct run *run, const struct step *step);
+/* run_finite.c: a rank's numbers that run_loss shares, the loss first; how many there are. What all ranks'
+ * say: loss and skip are set, or an error. Of an update that is made, after the verification. And does a rank
+ * look at its own gradient? */
+enum { RUN_LOSS_NUMBERS = 3 };
+size_t run_finite_numbers(const struct run *run, double numbers[RUN_LOSS_NUMBERS]);
+int run_finite_judge(struct run *run, const struct step *step, const double *all, size_t count);
+void run_finite_keep(struct run *run);
+bool run_finite_looks(const struct run *run);
 
 int run_close(struct run *run);
 

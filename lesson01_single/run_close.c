@@ -50,8 +50,11 @@ static void report_result(const struct run *run)
         printf("test loss %s", test);
     else
         printf("accuracy %.2f %%", 100 * run->accuracy);
-    printf(" | %.1f s | verified: %s%s%s\n", clock_seconds() - run->began_seconds,
-           run->proof.lines > 0 ? run->claim : "", run->proof.lines > 0 ? ": " : "", summary);
+    printf(" | %.1f s", clock_seconds() - run->began_seconds);
+    if (run->optimizer.skipped > 0)
+        printf(" | %zu of %zu updates skipped", run->optimizer.skipped, run->optimizer.updates);
+    printf(" | verified: %s%s%s\n", run->proof.lines > 0 ? run->claim : "",
+           run->proof.lines > 0 ? ": " : "", summary);
 }
 
 /* How much of the communication backward has hidden, in the lessons that are about it. */
@@ -88,6 +91,7 @@ static int summarize(struct run *run)
         .world = run->environment.world,
         .steps = run->optimizer.updates,
         .epochs = run->optimizer.updates / run->sampler.steps_per_epoch,
+        .skipped = run->optimizer.skipped,
         .samples = run->samples,
         .seconds = clock_seconds() - run->began_seconds,
         .samples_per_second = (double)run->samples / run->training_seconds,

@@ -56,7 +56,7 @@ static int record_metrics(struct run *run, const struct step *step, double secon
         .samples = step->samples.count,
         .grad_norm = run->norm,
         .loss_scale = precision->kind == PRECISION_FP32 ? 0 : run->used_scale,
-        .skipped = run->scale.skipped,
+        .skipped = run->optimizer.skipped,
         .flushed = (double)precision->flushed / (double)precision->nonzero,
         .seconds = seconds,
         .compute_seconds = times.compute_seconds,
@@ -201,8 +201,10 @@ int run_record(struct run *run, const struct step *step)
         run->timed_samples += step->samples.count;
     }
     run->samples += step->samples.count;
-    run->epoch_samples += step->samples.count;
-    run->epoch_loss += run->loss * (double)step->samples.count;
+    if (isfinite(run->loss)) { // one that is not, of a step that was skipped, is in no mean
+        run->epoch_samples += step->samples.count;
+        run->epoch_loss += run->loss * (double)step->samples.count;
+    }
     record_progress(run, step);
     int error = record_metrics(run, step, seconds);
     if (!error)

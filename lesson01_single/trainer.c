@@ -3,9 +3,11 @@
 #include "common/clock.h"
 #include "lesson01_single/loss.h"
 #include "lesson01_single/loss_scale.h"
+#include "lesson01_single/norm.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 static size_t rows_of(const struct trainer *trainer)
@@ -27,6 +29,7 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     trainer->labels = NULL; // never those of `like`
     trainer->targets = NULL;
     trainer->precision.param = NULL;
+    trainer->looks = false;
     trainer->trace = NULL; // its owner sets them
     trainer->profile = NULL;
     int error = activations_init_every(&trainer->activations, trainer->model, rows,
@@ -82,14 +85,16 @@ static float scale_of(const struct trainer *trainer)
 /* A tensor's gradient is final: from here on it is the true one. */
 static void on_final(void *context, size_t tensor)
 {
-    const struct trainer *trainer = context;
+    struct trainer *trainer = context;
     struct slice slice = trainer->model->tensors[tensor].slice;
     const struct places *places = trainer->places;
     float *grad =
         places && places->grad[tensor] ? places->grad[tensor] : trainer->grad + slice.begin;
     float unscale = 1 / scale_of(trainer);
-    for (size_t i = 0; i < slice.count; i++)
+    for (size_t i = 0; i < slice.count && unscale != 1; i++)
         grad[i] *= unscale;
+    if (trainer->looks && !isfinite(norm_largest(grad, slice.count)))
+        trainer->nonfinite = true;
     if (trainer->listener.on_ready)
         trainer->listener.on_ready(trainer->listener.context, tensor);
 }
@@ -105,7 +110,7 @@ static void on_unused(void *context, size_t tensor)
 /* Who hears of final gradients. */
 static struct model_listener listener_of(struct trainer *trainer)
 {
-    if (scale_of(trainer) == 1)
+    if (scale_of(trainer) == 1 && !trainer->looks)
         return trainer->listener;
     return (struct model_listener){
         .on_ready = on_final, .on_unused = on_unused, .context = trainer};
@@ -190,6 +195,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
         memset(trainer->grad, 0, trainer->model->count * sizeof *trainer->grad);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     trainer->loss = 0;
+    trainer->nonfinite = false;
     trainer->samples = 0;
     for (size_t m = 0; m < batches; m++) {
         struct slice share =

@@ -33,6 +33,8 @@ struct trainer {
     int32_t *labels;                // (rows) of the micro-batch at hand
     float *targets;                 // (rows, outputs)
     struct model_listener listener; // told of each tensor in the last micro-batch only
+    bool looks;                     // at its gradient, tensor by tensor as they become final
+    bool nonfinite;                 // of the last step: it saw one that is not finite
     double loss;                    // of the last step: this rank's samples' losses, summed
     size_t samples;                 // of the last step: this rank's share
     double seconds;                 // of the last step: what its gradient took

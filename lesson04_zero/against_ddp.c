@@ -150,8 +150,9 @@ static void update(struct against_ddp *against, struct run *run, const struct st
     if (run_wants_norm(run))
         prove_norm(run, step, norm);
     memcpy(against->before, against->param, against->count * sizeof *against->param);
+    size_t made = against->optimizer.updates - against->optimizer.skipped;
     struct rate rate = {
-        .lr = (float)schedule_lr(&run->options, step->index, run->updates),
+        .lr = (float)schedule_lr(&run->options, made, run->updates),
         .clip = norm_clip(norm, run->options.clip),
     };
     optimizer_step(&against->optimizer, against->param, against->grad, rate);

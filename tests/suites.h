@@ -81,6 +81,7 @@ Suite *tiles_suite(void);
 Suite *offload_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
+Suite *nonfinite_suite(void);
 Suite *checkpoint_suite(void);
 Suite *overlap_suite(void);
 Suite *traces_suite(void);
@@ -185,6 +186,7 @@ static const struct suite_entry suites[] = {
     {"offload", offload_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},
+    {"nonfinite", nonfinite_suite},
     {"checkpoint", checkpoint_suite},
     {"overlap", overlap_suite},
     {"traces", traces_suite},

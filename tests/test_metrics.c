@@ -99,7 +99,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     closed(metrics);
 
     json_t *line = line_of(path, 0);
-    check_event(line, "step", 15);
+    check_event(line, "step", 16);
     check_real(line, "step", 7);
     check_real(line, "epoch", 1);
     check_real(line, "lr", 0.05);
@@ -120,7 +120,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     check_real(line, "samples_per_second", 12345.678);
     json_decref(line);
     line = line_of(path, 2);
-    check_event(line, "summary", 21);
+    check_event(line, "summary", 22);
     ck_assert(json_is_null(json_object_get(line, "comm_seconds"))); // no update counts
     check_real(line, "lesson", 4);
     check_real(line, "comparisons", 12);

@@ -122,7 +122,7 @@ START_TEST(a_dynamic_scale_doubles_in_good_times_and_halves_in_bad)
     ck_assert(scale.value == 131072);
     loss_scale_keep(&scale);
     loss_scale_back_off(&scale);
-    ck_assert(scale.value == 65536 && scale.good == 0 && scale.skipped == 1);
+    ck_assert(scale.value == 65536 && scale.good == 0);
     for (int i = 0; i < 100 * LOSS_SCALE_INTERVAL; i++)
         loss_scale_keep(&scale);
     ck_assert(scale.value == LOSS_SCALE_MOST);
@@ -185,8 +185,9 @@ START_TEST(all_ranks_skip_an_update_that_overflows_on_one)
         snprintf(arguments, sizeof arguments, "%s --steps 14 --save %d", set, number);
         lesson_run(&program, &folder, lesson, arguments);
         ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
-        ck_assert_msg(strstr(program.out, "step 0: a gradient overflowed at loss scale 65536: no "
-                                          "update; 32768 from here on"),
+        ck_assert_msg(strstr(program.out,
+                             "step 0: the gradient of rank 0 overflowed at loss scale 65536: no "
+                             "update; 32768 from here on"),
                       "%s", program.out);
         ck_assert(strstr(program.out, "all hold") && !strstr(program.out, "verify step 0:"));
         program_close(&program);
@@ -210,7 +211,7 @@ START_TEST(all_ranks_skip_an_update_that_overflows_in_one_shard)
                  "%s --task regress --hidden 3 --seed 2 --steps 5 --save %d", set, number);
         lesson_run(&program, &folder, (struct lesson){number, 2 + _i}, arguments);
         ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
-        ck_assert_ptr_nonnull(strstr(program.out, "step 0: a gradient overflowed"));
+        ck_assert_ptr_nonnull(strstr(program.out, "step 0: the gradient of rank "));
         program_close(&program);
     }
     same_checkpoints(&folder, "3 4");
