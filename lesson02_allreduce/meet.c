@@ -6,6 +6,7 @@
 #include "lesson02_allreduce/tuning.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <time.h>
 
 /* Lesson 4 sends halves of an all-reduce, which the others do not have. */
@@ -121,11 +122,20 @@ int meet(struct comm **comm, struct run *run)
     return error;
 }
 
-/* Whoever watches the job takes the rank that ends first for the cause. One that only lost its peer
- * lets the peer go first: 100 milliseconds, less than launch waits for such consequences. */
+/* Whoever watches the job takes the rank that ends first for the cause. One that only lost its peer lets the
+ * peer go first, which may take a while: it waits until it is told to end, as a launcher does with a failed
+ * rank's neighbours, or for a second. */
 static void let_the_cause_end(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    static const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+    enum { MOMENTS = 100 };
+    sigset_t told, pending;
+    sigemptyset(&told);
+    sigaddset(&told, SIGTERM);
+    sigprocmask(SIG_BLOCK, &told, NULL); // to end with this rank's own code
+    for (int i = 0; i < MOMENTS && sigpending(&pending) == 0 && !sigismember(&pending, SIGTERM);
+         i++)
+        nanosleep(&moment, NULL);
 }
 
 void meet_report(struct run *run, const struct comm *comm)

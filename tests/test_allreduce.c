@@ -13,6 +13,7 @@
 #include "lesson02_allreduce/wire.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <errno.h>
@@ -429,9 +430,9 @@ Suite *allreduce_suite(void)
     Suite *suite = suite_create("allreduce");
     TCase *tcase = tcase_create("allreduce");
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(
-        tcase, every_algorithm_has_its_replays_bits_for_every_type_operation_count_and_world, 0,
-        WORLDS * ALGORITHMS);
+    watched_add_rows(tcase,
+                     every_algorithm_has_its_replays_bits_for_every_type_operation_count_and_world,
+                     WORLDS * ALGORITHMS);
     tcase_add_loop_test(tcase, and_over_unix_sockets, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, nan_infinities_and_zeros_of_either_sign_have_the_replays_bits_too, 0,
                         2 * ALGORITHMS);

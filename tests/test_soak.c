@@ -8,6 +8,7 @@
 #include "lesson02_allreduce/ring.h"
 #include "tests/ranks.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -16,7 +17,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CALLS = 10000, SETTLED = 1000, MOST = 20000, LARGE = 200003, PAGES_MOST = 128 };
+enum {
+    CALLS = WATCHED ? 3000 : 10000,
+    SETTLED = 1000,
+    MOST = 20000,
+    LARGE = 200003,
+    PAGES_MOST = 128
+};
 
 /* The sanitizers' runtimes have it (sanitizer/allocator_interface.h), hence the reserved name. */
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
