@@ -314,8 +314,8 @@ START_TEST(a_place_that_cannot_be_written_is_refused_by_its_name)
     ck_assert_int_eq(refused(&bench, folder_path(&bench.folder, "not/there", path)), -ENOENT);
     ck_assert_ptr_nonnull(strstr(bench.fail.text, "cannot make the directory "));
     while (strlen(longer) < 4500)
-        strcat(longer, "./././././");
-    strcat(longer, bench.path);
+        lesson_row(longer, sizeof longer, "./././././");
+    lesson_row(longer, sizeof longer, bench.path);
     ck_assert_int_eq(refused(&bench, longer), -ENAMETOOLONG);
     ck_assert_uint_eq(bench.memory.now_bytes[MEMORY_OPTIMIZER], tiles_bytes(&bench.plan));
     bench_close(&bench);
