@@ -95,7 +95,8 @@ struct options {
     bool find_unused; // a parameter without a gradient counts as one with a gradient of 0
     enum compress_kind compress;
     bool error_feedback;       // of compress
-    int stage;                 // lesson 4
+    int stage;                 // of ZeRO, lesson 4
+    size_t persist_bytes;      // a bucket of no more stays whole in stage 3
     const char *offload;       // the folder of what is kept on disk; NULL: all in memory (lesson 4)
     size_t offload_tile_bytes; // how much of each array is in memory at a time
 

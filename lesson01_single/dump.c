@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -46,7 +47,17 @@ static void add_piece(struct piece *piece, const char *kind, const struct tensor
     piece->values = values;
 }
 
-static size_t collect(const struct dump *dump, struct piece *pieces)
+/* Of a frozen tensor, whose gradient is 0, where nobody keeps it. NULL: out of memory. */
+static float *make_zeros(const struct model *model)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < model->tensor_count; i++)
+        if (model->tensors[i].frozen && model->tensors[i].slice.count > most)
+            most = model->tensors[i].slice.count;
+    return calloc(most, sizeof(float));
+}
+
+static size_t collect(const struct dump *dump, const float *zeros, struct piece *pieces)
 {
     const struct optimizer *optimizer = dump->optimizer;
     const struct model *model = optimizer->model;
@@ -56,8 +67,10 @@ static size_t collect(const struct dump *dump, struct piece *pieces)
         size_t state;
         struct slice own = optimizer_part(optimizer, tensor, &state), whole = tensor->slice;
         if (tensor->frozen)
-            own = whole; // its gradient is 0 on every rank; a state it has not
-        add_piece(&pieces[count++], "grad", tensor, own, dump->grad + own.begin);
+            own = whole; // a state it has not
+        add_piece(&pieces[count++], "grad", tensor, own,
+                  tensor->frozen ? zeros
+                                 : dump->grad + optimizer_grad_at(optimizer, own.begin, state));
         add_piece(&pieces[count++], "param", tensor, whole, dump->param + whole.begin);
         for (size_t j = 0; j < optimizer->states && !tensor->frozen; j++)
             add_piece(&pieces[count++], optimizer_state_name(optimizer, j), tensor, own,
@@ -122,11 +135,12 @@ int dump_step(const struct dump *dump, size_t step, const struct dump_loss *loss
     snprintf(path, sizeof path, "%s/rank-%d/step-%06zu.safetensors", dump->options->dump,
              dump->rank, step);
     struct tensorfile_writer *writer = tensorfile_new();
-    if (!writer)
-        return fail_set(fail, -ENOMEM, "no memory to write %s", path);
-    int error = describe(writer, dump, step, loss, fail);
+    float *zeros = make_zeros(dump->optimizer->model);
+    int error = writer && zeros ? describe(writer, dump, step, loss, fail)
+                                : fail_set(fail, -ENOMEM, "no memory to write %s", path);
     if (!error)
-        error = write_file(writer, path, pieces, collect(dump, pieces), fail);
+        error = write_file(writer, path, pieces, collect(dump, zeros, pieces), fail);
+    free(zeros);
     tensorfile_discard(writer);
     return error;
 }

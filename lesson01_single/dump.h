@@ -16,7 +16,7 @@
 struct dump {
     const struct options *options;
     int rank, world;
-    const float *param, *grad; // slabs
+    const float *param, *grad; // slabs; grad may be packed, as the optimizer says
     const struct optimizer *optimizer;
 };
 

@@ -52,6 +52,8 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     if (error)
         return fail_set(&run->fail, error, "no memory for the optimizer's state");
     run->optimizer.store = run->store;
+    run->optimizer.packed_grad = options->stage >= 2;
+    run->optimizer.packed_param = options->stage >= 3;
     error = run_resume(run);
     if (!error)
         error = metrics_open(&run->metrics, options->metrics, &run->environment,

@@ -47,7 +47,8 @@ struct run {
     struct slice whole;                       // the whole slab
     struct slice trained[MODEL_TENSORS_MOST]; // what of it is trained: all, unless frozen
     size_t trained_count;
-    float *param, *grad; // slabs; NULL where ZeRO keeps no whole one (stage 3; 2 and 3)
+    float *param, *grad; // slabs; where the optimizer's are packed, of what this rank owns
+    float *frozen[MODEL_TENSORS_MOST]; // where param is packed: frozen tensors, whole; else NULL
     struct trainer trainer;
     size_t activation_bytes; // what the ledger says it keeps
     struct optimizer optimizer;
@@ -65,7 +66,9 @@ struct run {
     int (*gather)(void *context, const double *mine, size_t count, double *all, struct fail *fail);
     /* See checkpoint.h, `gather`; NULL where the optimizer owns the whole slab. */
     int (*gather_state)(void *context, size_t state, const float **whole, struct fail *fail);
-    void *context, *state_context;       // handed to either
+    /* Points *whole to the slab of parameters (model.count), until the next call; NULL where param is it. */
+    int (*gather_param)(void *context, const float **whole, struct fail *fail);
+    void *context, *state_context;       // of the first, and of the two others
     const struct optimizer_store *store; // of the optimizer's states; NULL: they are in memory
 
     struct proof proof;

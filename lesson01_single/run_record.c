@@ -161,11 +161,15 @@ static int record_dump(struct run *run, const struct step *step)
 {
     if (!run->options.dump || step->index >= run->options.dump_steps)
         return 0;
+    const float *param = run->param;
+    int error = run->gather_param ? run->gather_param(run->state_context, &param, &run->fail) : 0;
+    if (error)
+        return error;
     struct dump dump = {
         .options = &run->options,
         .rank = run->environment.rank,
         .world = run->environment.world,
-        .param = run->param,
+        .param = param,
         .grad = run->grad,
         .optimizer = &run->optimizer,
     };
@@ -179,7 +183,8 @@ static int record_checkpoint(struct run *run)
     bool due = updates == run->updates || (every > 0 && updates % every == 0);
     if (!run->options.save || !due)
         return 0;
-    for (size_t i = 0; i < run->model.count; i++) // the good one of before is worth more
+    size_t count = run->optimizer.packed_param ? run->optimizer.count : run->model.count;
+    for (size_t i = 0; i < count; i++) // the good one of before is worth more
         if (!isfinite(run->param[i]))
             return refuse_update(run, "a parameter", (double)run->param[i]);
     struct checkpoint checkpoint = run_checkpoint(run);

@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-int against_single_init(struct against_single *against, struct run *run)
+int against_single_init(struct against_single *against, struct run *run, const struct trainer *of)
 {
     *against = (struct against_single){.memory = &run->proving};
     if (run->options.verify == 0)
         return 0;
     size_t count = run->model.count, world = (size_t)run->environment.world;
     size_t batch = run->options.batch;
-    struct trainer like = run->trainer;
+    struct trainer like = *of;
     like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = (struct model_listener){0};
     int error = trainer_init(&against->replay, &like,
@@ -113,14 +113,16 @@ void against_single_whole(struct against_single *against, struct run *run, const
     bound_step(&against->bound, &against->replay, step);
     const char *what = against->replay.layer_drop.rate > 0 ? expect_truth(against, whole)
                                                            : expect_lesson_1(against, step, whole);
+    size_t passed = 0;
     for (size_t i = 0; i < owned_count; i++) {
         struct prove_pair pair = {
             .slice = owned[i],
-            .found = run->grad + owned[i].begin,
+            .found = run->grad + optimizer_grad_at(&run->optimizer, owned[i].begin, passed),
             .expected = whole + owned[i].begin,
             .bound = against->bound.bound + owned[i].begin,
         };
         prove_pair(&prove, &pair);
+        passed += owned[i].count;
     }
     prove_end(&prove, run, step, what);
 }

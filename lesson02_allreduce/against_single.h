@@ -28,8 +28,9 @@ struct against_single {
     size_t steps; // proved so far
 };
 
-/* Takes no memory when nothing is to be verified. 0 or -ENOMEM. Release accepts a zeroed struct. */
-int against_single_init(struct against_single *against, struct run *run);
+/* `of` has the parameters in a slab: the run's trainer, but for ZeRO. Takes no memory when nothing is to be
+ * verified. 0 or -ENOMEM. Release accepts a zeroed struct. */
+int against_single_init(struct against_single *against, struct run *run, const struct trainer *of);
 void against_single_release(struct against_single *against);
 
 /* After the reduction, before the update. 0; the communicator's error; or, on every rank alike, an
@@ -37,7 +38,8 @@ void against_single_release(struct against_single *against);
 int against_single_gradient(struct against_single *against, struct run *run, struct comm *comm,
                             const struct step *step);
 
-/* One line: the slices of run->grad that `owned` names ~ lesson 1's gradient of the whole batch. */
+/* One line: the slices of the gradient that `owned` names, those of the run's optimizer or all, ~ lesson 1's
+ * gradient of the whole batch. */
 void against_single_whole(struct against_single *against, struct run *run, const struct step *step,
                           const struct slice *owned, size_t owned_count);
 

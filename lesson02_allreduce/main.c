@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         stop = asked_bench(&run, comm);
     else if (!stop)
         stop = run_start(&run, run.trained, run.trained_count) ||
-               against_single_init(&against, &run) || train(&run, comm, &against);
+               against_single_init(&against, &run, &run.trainer) || train(&run, comm, &against);
     if (stop)
         meet_report(&run, comm);
     against_single_release(&against);

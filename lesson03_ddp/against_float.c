@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-int against_float_init(struct against_float *against, struct run *run, const struct ddp *ddp)
+int against_float_init(struct against_float *against, struct run *run, const struct ddp *ddp,
+                       const struct trainer *of)
 {
     *against = (struct against_float){0};
-    int error = rerun_init(&against->rerun, run);
+    int error = rerun_init(&against->rerun, run, of);
     if (!error)
         error = ddp_compress_init(&against->compress, run, &run->proving);
     if (!error && ddp->compress.residual)
@@ -28,7 +29,8 @@ static int prove_same(struct against_float *against, struct run *run, const stru
                       const struct step *step)
 {
     for (size_t i = 0; i < ddp->plan.count; i++) {
-        int error = compress_allreduce(&against->compress, ddp->comm, against->rerun.mine,
+        int error = compress_allreduce(&against->compress, ddp->comm,
+                                       against->rerun.mine + ddp->plan.buckets[i].slice.begin,
                                        ddp->plan.buckets[i].slice);
         if (error)
             return error;

@@ -38,7 +38,8 @@ struct against_float {
 
 /* After ddp_init, and after a resumed e was read. 0, or an error that run->fail tells. Release accepts
  * a zeroed struct. */
-int against_float_init(struct against_float *against, struct run *run, const struct ddp *ddp);
+int against_float_init(struct against_float *against, struct run *run, const struct ddp *ddp,
+                       const struct trainer *of);
 void against_float_release(struct against_float *against);
 
 /* After ddp_wait: the lines above for ddp->grad. 0 or the communicator's error; what fails is counted

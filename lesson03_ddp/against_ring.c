@@ -25,8 +25,8 @@ int against_ring_init(struct against_ring *against, struct run *run, const struc
     *against = (struct against_ring){.exact = true};
     if (run->options.verify == 0)
         return 0;
-    return ddp->compresses ? against_float_init(&against->compressed, run, ddp)
-                           : rerun_init(&against->rerun, run);
+    return ddp->compresses ? against_float_init(&against->compressed, run, ddp, &run->trainer)
+                           : rerun_init(&against->rerun, run, &run->trainer);
 }
 
 void against_ring_release(struct against_ring *against)

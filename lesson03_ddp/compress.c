@@ -64,11 +64,12 @@ static void keep(float *e, float kept, const float *x, const uint16_t *half, siz
 }
 
 /* half = bf16(g), or with error feedback bf16(g + e), and e = what that took. */
-static void pack(const struct compress *compress, float *grad, struct slice bucket)
+static void pack(const struct compress *compress, float *values, struct slice bucket)
 {
     size_t count;
     for (size_t at = bucket.begin; at < bucket.begin + bucket.count; at += count) {
-        float *g = grad + at, *e = compress->residual ? compress->residual + at : NULL;
+        float *g = values + (at - bucket.begin),
+              *e = compress->residual ? compress->residual + at : NULL;
         uint16_t *half = compress->half + (at - bucket.begin);
         count = part_from(bucket, at);
         for (size_t i = 0; i < count && e; i++)
@@ -139,33 +140,33 @@ static int gather(const struct collective *all)
 }
 
 /* Up to the sums, which are then this rank's chunk of compress->half. */
-static int reduce(struct compress *compress, struct collective *all, float *grad,
+static int reduce(struct compress *compress, struct collective *all, float *values,
                   struct slice bucket)
 {
     assert(bucket.count <= compress->most);
-    pack(compress, grad, bucket);
+    pack(compress, values, bucket);
     int error = all->count > 0 ? scatter(compress, all) : 0;
     if (!error)
         fold(compress, all, bucket.begin);
     return error;
 }
 
-int compress_allreduce(struct compress *compress, struct comm *comm, float *grad,
+int compress_allreduce(struct compress *compress, struct comm *comm, float *values,
                        struct slice bucket)
 {
     struct comm_call call = {COMM_ALLREDUCE, ALGORITHM_DIRECT, COMM_BF16, COMM_SUM, bucket.count};
     struct collective all;
     int error = collective_begin(&all, comm, &call, compress->half);
     if (!error)
-        error = reduce(compress, &all, grad, bucket);
+        error = reduce(compress, &all, values, bucket);
     if (!error && all.count > 0)
         error = gather(&all);
     if (!error)
-        half_bf16_unpack(grad + bucket.begin, compress->half, bucket.count);
+        half_bf16_unpack(values, compress->half, bucket.count);
     return collective_end(&all, error);
 }
 
-int compress_reduce_scatter(struct compress *compress, struct comm *comm, float *grad,
+int compress_reduce_scatter(struct compress *compress, struct comm *comm, float *values,
                             struct slice bucket)
 {
     struct comm_call call = {COMM_REDUCE_SCATTER, ALGORITHM_DIRECT, COMM_BF16, COMM_SUM,
@@ -173,9 +174,9 @@ int compress_reduce_scatter(struct compress *compress, struct comm *comm, float 
     struct collective all;
     int error = collective_begin(&all, comm, &call, compress->half);
     if (!error)
-        error = reduce(compress, &all, grad, bucket);
+        error = reduce(compress, &all, values, bucket);
     struct slice own = collective_chunk(&all, all.rank);
     if (!error)
-        half_bf16_unpack(grad + bucket.begin + own.begin, compress->half + own.begin, own.count);
+        half_bf16_unpack(values + own.begin, compress->half + own.begin, own.count);
     return collective_end(&all, error);
 }

@@ -45,14 +45,14 @@ int compress_init(struct compress *compress, size_t most, int world, size_t coun
                   struct memory *memory);
 void compress_release(struct compress *compress);
 
-/* The bucket of the slab `grad` = the sum over ranks, the same bits on every rank. 0 or the
- * communicator's error. */
-int compress_allreduce(struct compress *compress, struct comm *comm, float *grad,
+/* values (bucket.count) of a bucket, which is this slice of the slab, = the sum over ranks, the same bits
+ * on every rank. 0 or the communicator's error. */
+int compress_allreduce(struct compress *compress, struct comm *comm, float *values,
                        struct slice bucket);
 
 /* Its first half: afterwards chunk `rank` of the bucket has those bits; the others must not be
  * used. */
-int compress_reduce_scatter(struct compress *compress, struct comm *comm, float *grad,
+int compress_reduce_scatter(struct compress *compress, struct comm *comm, float *values,
                             struct slice bucket);
 
 #endif

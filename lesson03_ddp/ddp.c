@@ -11,12 +11,13 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-int ddp_allreduce(struct ddp *ddp, struct slice bucket)
+int ddp_allreduce(struct ddp *ddp, size_t bucket)
 {
-    float *grad = ddp->grad + bucket.begin;
+    struct slice slice = ddp->plan.buckets[bucket].slice;
+    float *grad = ddp->grad + slice.begin;
     if (ddp->compresses)
-        return compress_allreduce(&ddp->compress, ddp->comm, ddp->grad, bucket);
-    return allreduce(ddp->comm, grad, grad, bucket.count, COMM_F32, COMM_SUM);
+        return compress_allreduce(&ddp->compress, ddp->comm, grad, slice);
+    return allreduce(ddp->comm, grad, grad, slice.count, COMM_F32, COMM_SUM);
 }
 
 void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, double began_seconds)
@@ -42,15 +43,16 @@ void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, doubl
 
 static int reduce_bucket(struct ddp *ddp, size_t index)
 {
-    struct slice slice = ddp->plan.buckets[index].slice;
     comm_tag(ddp->comm, (uint32_t)index); // two buckets of one size are not taken for each other
-    return ddp->reduce(ddp, slice);
+    return ddp->reduce(ddp, index);
 }
 
 /* Runs in the worker's thread. */
-static int on_bucket(void *context, size_t index)
+static int on_job(void *context, size_t index)
 {
     struct ddp *ddp = context;
+    if (index >= DDP_OTHER)
+        return ddp->other(ddp, index);
     double began = trace_begin(ddp->trace);
     int error = reduce_bucket(ddp, index);
     ddp_record(ddp, TRACE_BUCKET, index, began);
@@ -88,7 +90,7 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm, struct me
     int error = ddp->compresses ? ddp_compress_init(&ddp->compress, run, memory) : 0;
     if (error)
         return error;
-    error = worker_start(&ddp->worker, on_bucket, ddp);
+    error = worker_start(&ddp->worker, on_job, ddp);
     if (error)
         fail_set(&run->fail, error, "cannot start the communication thread: %s",
                  uv_strerror(error));
@@ -122,7 +124,10 @@ void ddp_stop(struct ddp *ddp)
 static void submit_full_buckets(struct ddp *ddp)
 {
     while (ddp->next < ddp->plan.count && ddp->missing[ddp->next] == 0) {
-        worker_submit(&ddp->worker);
+        if (ddp->submit)
+            ddp->submit(ddp, ddp->next);
+        else
+            worker_submit(&ddp->worker, ddp->next);
         ddp->next++;
     }
 }
@@ -145,9 +150,11 @@ static void on_ready(void *context, size_t tensor)
 /* A gradient begins each step as 0 and nobody adds to this one: it is final. */
 static void on_unused(void *context, size_t tensor)
 {
-    const struct ddp *ddp = context;
+    struct ddp *ddp = context;
     if (ddp->find_unused)
         on_ready(context, tensor);
+    else
+        ddp->unused = true;
 }
 
 struct model_listener ddp_listener(struct ddp *ddp)
@@ -162,6 +169,7 @@ void ddp_begin(struct ddp *ddp)
     for (size_t i = 0; i < ddp->model->tensor_count; i++)
         ddp->ready[i] = false;
     ddp->next = ddp->seen.count = 0;
+    ddp->unused = false;
     worker_reset(&ddp->worker);
 }
 

@@ -21,12 +21,17 @@
 #include "lesson03_ddp/compress.h"
 #include "lesson03_ddp/worker.h"
 
+enum { DDP_OTHER = MODEL_TENSORS_MOST }; // a job below is a bucket
+
 struct ddp {
     struct comm *comm;
     const struct model *model;
-    float *grad;                                         // the slab the buckets are slices of
-    int (*reduce)(struct ddp *ddp, struct slice bucket); // what is done to a full bucket
-    bool compresses;                                     // buckets travel as bf16
+    float *grad;                                    // the slab the buckets are slices of
+    int (*reduce)(struct ddp *ddp, size_t bucket);  // what is done to a full bucket, by the worker
+    void (*submit)(struct ddp *ddp, size_t bucket); // how one reaches the worker; NULL: as it is
+    int (*other)(struct ddp *ddp, size_t job);      // jobs from DDP_OTHER on: lesson 4's
+    void *owner;                                    // of these three
+    bool compresses;                                // buckets travel as bf16
     struct compress compress;
     bool overlap;          // false: buckets leave only after backward, in the same order
     bool find_unused;      // a tensor that gets no gradient counts as ready: it is 0
@@ -41,6 +46,7 @@ struct ddp {
     size_t next;                        // the bucket that is submitted next
     size_t handed_over;                 // buckets submitted while a gradient was still missing
     size_t begun_at_end;                // buckets already under way when backward ended
+    bool unused; // some tensor got no gradient, and find_unused is not on: no more buckets are sent
     bool rebuilt; // the plan is of the order seen in the first step (rebuild.h)
 };
 
@@ -78,6 +84,6 @@ void ddp_record(const struct ddp *ddp, enum trace_kind kind, size_t index, doubl
 
 /* What lesson 3 does to a bucket: lesson 2's all-reduce, unchanged; or compress.h's. 0 or the
  * communicator's error. */
-int ddp_allreduce(struct ddp *ddp, struct slice bucket);
+int ddp_allreduce(struct ddp *ddp, size_t bucket);
 
 #endif

@@ -19,14 +19,13 @@ static int take_room(struct rerun *rerun, size_t count)
     return rerun->bound ? 0 : -ENOMEM;
 }
 
-int rerun_init(struct rerun *rerun, struct run *run)
+int rerun_init(struct rerun *rerun, struct run *run, const struct trainer *of)
 {
     *rerun = (struct rerun){.memory = &run->proving};
-    struct trainer like = run->trainer;
+    struct trainer like = *of;
     like.recompute = 1;
     like.listener = (struct model_listener){0};
-    int error =
-        trainer_init(&rerun->trainer, &like, run->trainer.activations.capacity, &run->proving);
+    int error = trainer_init(&rerun->trainer, &like, of->activations.capacity, &run->proving);
     if (!error)
         error = take_room(rerun, run->model.count);
     return error ? fail_set(&run->fail, error, "no memory to verify with: try --no-verify") : 0;

@@ -20,8 +20,8 @@ struct rerun {
     size_t steps; // proved so far
 };
 
-/* 0, or -ENOMEM that run->fail tells. Release accepts a zeroed or half-built struct. */
-int rerun_init(struct rerun *rerun, struct run *run);
+/* `of`: whose gradient it is. 0, or -ENOMEM that run->fail tells. Release accepts a zeroed or half-built struct. */
+int rerun_init(struct rerun *rerun, struct run *run, const struct trainer *of);
 void rerun_release(struct rerun *rerun);
 
 /* mine = this rank's gradient of the step; whole = mine + kept (count, or NULL); sizes = |whole|. */

@@ -2,20 +2,22 @@
 #include "lesson03_ddp/worker.h"
 #include "common/clock.h"
 
-/* With the lock held: is there a bucket to reduce? After an error there is none any more. */
+#include <assert.h>
+
+/* With the lock held: is there a job to do? After an error there is none any more. */
 static bool has_work(const struct worker *worker)
 {
     return worker->finished < worker->submitted && worker->error == 0;
 }
 
 /* With the lock held, but not while the ring runs. */
-static void reduce_next(struct worker *worker)
+static void work_next(struct worker *worker)
 {
-    size_t bucket = worker->begun++;
+    size_t job = worker->jobs[worker->begun++ % WORKER_JOBS_MOST];
     uv_cond_broadcast(&worker->changed);
     uv_mutex_unlock(&worker->lock);
     double began = clock_seconds();
-    int error = worker->reduce(worker->context, bucket);
+    int error = worker->work(worker->context, job);
     double seconds = clock_seconds() - began;
     uv_mutex_lock(&worker->lock);
     worker->busy_seconds += seconds;
@@ -33,14 +35,14 @@ static void run(void *argument)
             uv_cond_wait(&worker->changed, &worker->lock);
         if (!has_work(worker))
             break;
-        reduce_next(worker);
+        work_next(worker);
     }
     uv_mutex_unlock(&worker->lock);
 }
 
-int worker_start(struct worker *worker, int (*reduce)(void *context, size_t bucket), void *context)
+int worker_start(struct worker *worker, int (*work)(void *context, size_t job), void *context)
 {
-    *worker = (struct worker){.reduce = reduce, .context = context};
+    *worker = (struct worker){.work = work, .context = context};
     int error = uv_mutex_init(&worker->lock);
     if (error)
         return error;
@@ -80,18 +82,31 @@ void worker_reset(struct worker *worker)
     uv_mutex_unlock(&worker->lock);
 }
 
-void worker_submit(struct worker *worker)
+size_t worker_submit(struct worker *worker, size_t job)
 {
     uv_mutex_lock(&worker->lock);
-    worker->submitted++;
+    size_t ticket = worker->submitted++;
+    assert(worker->error || ticket - worker->finished < WORKER_JOBS_MOST);
+    worker->jobs[ticket % WORKER_JOBS_MOST] = job;
     uv_cond_broadcast(&worker->changed);
     uv_mutex_unlock(&worker->lock);
+    return ticket;
 }
 
 int worker_wait(struct worker *worker)
 {
     uv_mutex_lock(&worker->lock);
     while (has_work(worker))
+        uv_cond_wait(&worker->changed, &worker->lock);
+    int error = worker->error;
+    uv_mutex_unlock(&worker->lock);
+    return error;
+}
+
+int worker_wait_for(struct worker *worker, size_t ticket)
+{
+    uv_mutex_lock(&worker->lock);
+    while (has_work(worker) && worker->finished <= ticket)
         uv_cond_wait(&worker->changed, &worker->lock);
     int error = worker->error;
     uv_mutex_unlock(&worker->lock);

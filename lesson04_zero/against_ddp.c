@@ -20,6 +20,7 @@ static int take_memory(struct against_ddp *against, struct run *run)
     struct trainer like = run->trainer;
     like.param = against->param;
     like.grad = against->grad;
+    like.places = NULL;
     like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = ddp_listener(&against->ddp);
     int error = trainer_init(&against->trainer, &like, rows, &against->memory);
@@ -34,22 +35,17 @@ static int take_memory(struct against_ddp *against, struct run *run)
 }
 
 /* The replica begins where this run begins. */
-static int copy_state(struct against_ddp *against, struct run *run, struct zero1 *zero)
+static int copy_state(struct against_ddp *against, struct run *run, const struct zero *zero)
 {
-    int error = 0;
-    memcpy(against->param, run->param, against->count * sizeof *run->param);
+    int error = zero_gather_param(zero, against->param);
     against->optimizer.updates = run->optimizer.updates;
     against->optimizer.skipped = run->optimizer.skipped;
-    for (size_t i = 0; i < run->optimizer.states && !error; i++) {
-        const float *whole;
-        error = zero1_gather_state(zero, i, &whole, &run->fail);
-        if (!error)
-            memcpy(against->optimizer.state[i], whole, against->count * sizeof *whole);
-    }
+    for (size_t i = 0; i < run->optimizer.states && !error; i++)
+        error = zero_gather_state(zero, i, against->optimizer.state[i], &run->fail);
     return error;
 }
 
-int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 *zero)
+int against_ddp_init(struct against_ddp *against, struct run *run, const struct zero *zero)
 {
     *against = (struct against_ddp){0};
     if (run->options.verify == 0)
@@ -61,9 +57,10 @@ int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 
     against->ddp.reduce = ddp_allreduce;
     error = ddp_init_over(&against->ddp, run, zero->ddp.comm, &against->memory);
     if (!error)
-        error = against->ddp.compresses
-                    ? against_float_init(&against->compressed, run, &against->ddp)
-                    : against_single_init(&against->single, run);
+        error =
+            against->ddp.compresses
+                ? against_float_init(&against->compressed, run, &against->ddp, &against->trainer)
+                : against_single_init(&against->single, run, &against->trainer);
     return error ? error : copy_state(against, run, zero);
 }
 
@@ -81,13 +78,28 @@ void against_ddp_release(struct against_ddp *against)
     *against = (struct against_ddp){0};
 }
 
+/* What is packed, and the owned slices of a slab. */
+static struct prove compare_packed(const struct zero *zero, const float *packed,
+                                   const float *expected)
+{
+    struct prove prove = {0};
+    for (size_t i = 0; i < zero->shard.owned_count; i++) {
+        struct slice owned = zero->shard.owned[i];
+        struct prove_pair pair = {
+            .slice = owned, .found = packed, .expected = expected + owned.begin};
+        prove_pair(&prove, &pair);
+        packed += owned.count;
+    }
+    return prove;
+}
+
 /* The owned slices of two slabs. */
-static struct prove compare_owned(const struct zero1 *zero, const float *found,
+static struct prove compare_owned(const struct zero *zero, const float *found,
                                   const float *expected)
 {
     struct prove prove = {0};
-    for (size_t i = 0; i < zero->owned_count; i++) {
-        struct slice owned = zero->owned[i];
+    for (size_t i = 0; i < zero->shard.owned_count; i++) {
+        struct slice owned = zero->shard.owned[i];
         struct prove_pair pair = {
             .slice = owned, .found = found + owned.begin, .expected = expected + owned.begin};
         prove_pair(&prove, &pair);
@@ -95,22 +107,7 @@ static struct prove compare_owned(const struct zero1 *zero, const float *found,
     return prove;
 }
 
-/* A state, which has no gaps, and the owned slices of a slab. */
-static struct prove compare_state(const struct zero1 *zero, const float *state,
-                                  const float *expected)
-{
-    struct prove prove = {0};
-    for (size_t i = 0; i < zero->owned_count; i++) {
-        struct slice owned = zero->owned[i];
-        struct prove_pair pair = {
-            .slice = owned, .found = state, .expected = expected + owned.begin};
-        prove_pair(&prove, &pair);
-        state += owned.count;
-    }
-    return prove;
-}
-
-int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero *zero,
                          const struct step *step)
 {
     ddp_begin(&against->ddp);
@@ -118,12 +115,14 @@ int against_ddp_gradient(struct against_ddp *against, struct run *run, const str
     int error = ddp_wait(&against->ddp, &run->fail);
     if (error)
         return error;
-    struct prove prove = compare_owned(zero, run->grad, against->grad);
+    struct prove prove = zero->stage < 2 ? compare_owned(zero, run->grad, against->grad)
+                                         : compare_packed(zero, run->grad, against->grad);
     prove_end(&prove, run, step, "owned gradient chunks = those of lesson 3's gradient");
     if (against->ddp.compresses)
         error = against_float_gradient(&against->compressed, run, &against->ddp, step);
     else
-        against_single_whole(&against->single, run, step, zero->owned, zero->owned_count);
+        against_single_whole(&against->single, run, step, zero->shard.owned,
+                             zero->shard.owned_count);
     return error ? error : run_judge(run, step);
 }
 
@@ -158,7 +157,7 @@ static void update(struct against_ddp *against, struct run *run, const struct st
     optimizer_step(&against->optimizer, against->param, against->grad, rate);
 }
 
-static int compare_states(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+static int compare_states(struct against_ddp *against, struct run *run, const struct zero *zero,
                           const struct step *step)
 {
     struct slice all = {.begin = 0, .count = run->optimizer.count};
@@ -171,28 +170,46 @@ static int compare_states(struct against_ddp *against, struct run *run, const st
         }
         snprintf(what, sizeof what, "owned %s = that part of lesson 3's",
                  optimizer_state_name(&run->optimizer, i));
-        struct prove prove = compare_state(zero, against->owned, against->optimizer.state[i]);
+        struct prove prove = compare_packed(zero, against->owned, against->optimizer.state[i]);
         prove_end(&prove, run, step, what);
     }
     return 0;
 }
 
-int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+/* What every rank holds, whole. */
+static int prove_replica(const struct against_ddp *against, struct run *run,
+                         const struct zero *zero, const struct step *step)
+{
+    struct prove prove = {0};
+    struct prove_pair pair = {
+        .slice = run->whole,
+        .found = run->param,
+        .expected = against->param,
+        .before = against->before,
+    };
+    prove_pair(&prove, &pair);
+    prove_end(&prove, run, step, "parameters = lesson 3's parameters");
+    return agree(run, zero->ddp.comm, step, "parameters = the parameters of every other rank",
+                 run->param, against->before);
+}
+
+/* In stage 3 nothing is whole but what stays; what a layer gathers shows in the next gradient. */
+static int prove_parameters(const struct against_ddp *against, struct run *run,
+                            const struct zero *zero, const struct step *step)
+{
+    if (zero->stage < 3)
+        return prove_replica(against, run, zero, step);
+    struct prove prove = compare_packed(zero, run->param, against->param);
+    prove_end(&prove, run, step, "owned parameters = that part of lesson 3's");
+    return 0;
+}
+
+int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero *zero,
                        const struct step *step)
 {
     update(against, run, step);
     int error = compare_states(against, run, zero, step);
-    if (error)
-        return error;
-    struct prove prove = {0};
-    prove_pair(&prove, &(struct prove_pair){
-                           .slice = run->whole,
-                           .found = run->param,
-                           .expected = against->param,
-                           .before = against->before,
-                       });
-    prove_end(&prove, run, step, "parameters = lesson 3's parameters");
-    error = agree(run, zero->ddp.comm, step, "parameters = the parameters of every other rank",
-                  run->param, run->grad);
+    if (!error)
+        error = prove_parameters(against, run, zero, step);
     return error ? error : run_judge(run, step);
 }

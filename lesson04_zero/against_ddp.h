@@ -8,6 +8,7 @@
  *     gradient's norm          =   lesson 3's norm, where one is asked for     bit for bit
  *     owned optimizer state    =   those chunks of lesson 3's state            bit for bit
  *     parameters               =   lesson 3's parameters                       bit for bit
+ *     in stage 3, owned ones   =   those slices of lesson 3's                  bit for bit
  *     owned gradient chunks    ~   lesson 1's gradient of the whole batch      within the bound
  *     with --compress instead:     lesson 3's gradient holds the lines of against_float.h
  *
@@ -22,7 +23,7 @@
 #include "lesson02_allreduce/against_single.h"
 #include "lesson03_ddp/against_float.h"
 #include "lesson03_ddp/ddp.h"
-#include "lesson04_zero/zero1.h"
+#include "lesson04_zero/zero.h"
 
 struct against_ddp {
     struct ddp ddp;
@@ -38,18 +39,18 @@ struct against_ddp {
     size_t count;
 };
 
-/* Takes no memory when nothing is to be verified. After run_start and zero1_init: a resumed state
+/* Takes no memory when nothing is to be verified. After run_start and zero_start: a resumed state
  * is gathered. 0, or an error that run->fail tells. */
-int against_ddp_init(struct against_ddp *against, struct run *run, struct zero1 *zero);
+int against_ddp_init(struct against_ddp *against, struct run *run, const struct zero *zero);
 void against_ddp_release(struct against_ddp *against); // accepts a zeroed struct
 
 /* After the reduce-scatter, before the update. 0; the communicator's error; or, on every rank
  * alike, an error when a comparison failed on any. */
-int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+int against_ddp_gradient(struct against_ddp *against, struct run *run, const struct zero *zero,
                          const struct step *step);
 
 /* After the all-gather: makes lesson 3's update, and compares. The same errors. */
-int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero1 *zero,
+int against_ddp_update(struct against_ddp *against, struct run *run, const struct zero *zero,
                        const struct step *step);
 
 #endif

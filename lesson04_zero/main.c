@@ -8,11 +8,10 @@
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/meet.h"
 #include "lesson03_ddp/asked_plan.h"
-#include "lesson03_ddp/replicas.h"
 #include "lesson04_zero/against_ddp.h"
 #include "lesson04_zero/ledger.h"
 #include "lesson04_zero/offload.h"
-#include "lesson04_zero/zero1.h"
+#include "lesson04_zero/zero.h"
 
 static const char CLAIM[] = "owned gradients, optimizer state and parameters = lesson 3's, "
                             "bit for bit; owned gradients ~ lesson 1's, within a derived bound; "
@@ -31,7 +30,7 @@ static int update(struct run *run, struct offload *offload, struct rate rate)
     return 0;
 }
 
-static int train(struct run *run, struct zero1 *zero, struct offload *offload,
+static int train(struct run *run, struct zero *zero, struct offload *offload,
                  struct against_ddp *against)
 {
     struct step step;
@@ -39,16 +38,16 @@ static int train(struct run *run, struct zero1 *zero, struct offload *offload,
     double norm;
     int error = 0;
     while (!error && run_next(run, &step)) {
-        ddp_begin(&zero->ddp);
+        zero_begin(zero);
         trainer_gradient(&run->trainer, &step); // buckets leave as they fill, to their owners
-        error = ddp_wait(&zero->ddp, &run->fail) || run_loss(run, &step) ||
+        error = zero_wait(zero) || run_loss(run, &step) ||
                 (run_verifies(run, &step) && against_ddp_gradient(against, run, zero, &step)) ||
-                zero1_norm(zero, run, &norm) || run_rate(run, &step, norm, &rate);
+                zero_norm(zero, &norm) || run_rate(run, &step, norm, &rate);
         if (error)
             break;
-        error = update(run, offload, rate) || zero1_share_parameters(zero, run) ||
+        error = update(run, offload, rate) || zero_share(zero) ||
                 (run_verifies(run, &step) && against_ddp_update(against, run, zero, &step));
-        zero1_account(zero, run);
+        zero_account(zero);
         error = error || run_record(run, &step);
     }
     return error;
@@ -58,7 +57,7 @@ int main(int argc, char **argv)
 {
     struct run run;
     struct comm *comm = NULL;
-    struct zero1 zero = {0};
+    struct zero zero = {0};
     struct offload offload = {0};
     struct against_ddp against = {0};
     int stop = run_open(&run, 4, argc, argv);
@@ -66,9 +65,9 @@ int main(int argc, char **argv)
         asked_plan(&run);
         return run_close(&run);
     }
-    stop = stop || meet(&comm, &run) || zero1_init(&zero, &run, comm) ||
-           offload_init(&offload, &run, comm, zero.owned, zero.owned_count) ||
-           run_start(&run, zero.owned, zero.owned_count) || replicas_begin(&run, comm) ||
+    stop = stop || meet(&comm, &run) || zero_init(&zero, &run, comm) ||
+           offload_init(&offload, &run, comm, zero.shard.owned, zero.shard.owned_count) ||
+           run_start(&run, zero.shard.owned, zero.shard.owned_count) || zero_start(&zero) ||
            ledger_show(&run) || against_ddp_init(&against, &run, &zero);
     run.claim = zero.ddp.compresses ? CLAIM_COMPRESSED : CLAIM;
     if (!stop)
@@ -76,7 +75,7 @@ int main(int argc, char **argv)
     if (stop)
         meet_report(&run, comm);
     against_ddp_release(&against);
-    zero1_stop(&zero);
+    zero_stop(&zero);
     offload_release(&offload);
     comm_close(comm);
     return run_close(&run);

@@ -76,7 +76,7 @@ Suite *rebuild_suite(void);
 Suite *explain_buckets_suite(void);
 Suite *bucketmodel_suite(void);
 Suite *compress_suite(void);
-Suite *zero1_suite(void);
+Suite *zero_suite(void);
 Suite *tiles_suite(void);
 Suite *offload_suite(void);
 Suite *corpus_suite(void);
@@ -181,7 +181,7 @@ static const struct suite_entry suites[] = {
     {"explain_buckets", explain_buckets_suite},
     {"bucketmodel", bucketmodel_suite},
     {"compress", compress_suite},
-    {"zero1", zero1_suite},
+    {"zero", zero_suite},
     {"tiles", tiles_suite},
     {"offload", offload_suite},
     {"corpus", corpus_suite},

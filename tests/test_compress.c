@@ -110,7 +110,7 @@ static int cuts_body(struct ranks_self *self)
     int wrong = open_compress(&compress, self, false, &memory);
     fill(grad, self->rank, 1, CUT_COUNT);
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts && !wrong; i++)
-        wrong = compress_allreduce(&compress, self->comm, grad, cuts[i]);
+        wrong = compress_allreduce(&compress, self->comm, grad + cuts[i].begin, cuts[i]);
     if (!wrong)
         wrong = check_sum(self, grad, (struct slice){.count = CUT_COUNT});
     compress_release(&compress);
@@ -235,7 +235,8 @@ static int feedback_body(struct ranks_self *self)
         for (size_t i = 0; i < FEW; i++)
             grad[i] = dyadic_at(self->rank, step, i);
         for (int part = 0; part < 2 && !wrong; part++) // another cut, other owners, in every step
-            wrong = compress_allreduce(&compress, self->comm, grad, parts[part]);
+            wrong =
+                compress_allreduce(&compress, self->comm, grad + parts[part].begin, parts[part]);
         for (size_t i = 0; i < FEW; i++)
             applied[i] += (double)grad[i];
         add_truth(truth, self->world, step);

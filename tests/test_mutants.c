@@ -64,10 +64,10 @@ START_TEST(a_bucket_divided_by_the_ranks_again_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/ddp.c",
-        .text = "return allreduce(ddp->comm, grad, grad, bucket.count, COMM_F32, COMM_SUM);",
-        .mistake = "for (size_t i = 0; i < bucket.count; i++)\n"
+        .text = "return allreduce(ddp->comm, grad, grad, slice.count, COMM_F32, COMM_SUM);",
+        .mistake = "for (size_t i = 0; i < slice.count; i++)\n"
                    "        grad[i] /= (float)comm_world(ddp->comm);\n"
-                   "    return allreduce(ddp->comm, grad, grad, bucket.count, COMM_F32, COMM_SUM);",
+                   "    return allreduce(ddp->comm, grad, grad, slice.count, COMM_F32, COMM_SUM);",
         .lesson = {3, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce, bucket by bucket",
@@ -81,13 +81,11 @@ END_TEST
 START_TEST(a_shard_summed_with_another_weight_is_found_by_lesson_4)
 {
     static const struct mutant mutant = {
-        .file = "lesson04_zero/zero1.c",
-        .text = "return reduce_scatter(ddp->comm, ddp->grad + bucket.begin, bucket.count, "
-                "COMM_F32, COMM_SUM);",
-        .mistake = "for (size_t i = 0; i < bucket.count; i++)\n"
-                   "        ddp->grad[bucket.begin + i] *= (float)comm_world(ddp->comm);\n"
-                   "    return reduce_scatter(ddp->comm, ddp->grad + bucket.begin, bucket.count, "
-                   "COMM_F32, COMM_SUM);",
+        .file = "lesson04_zero/zero.c",
+        .text = "return reduce_scatter(ddp->comm, grad, slice.count, COMM_F32, COMM_SUM);",
+        .mistake = "for (size_t i = 0; i < slice.count; i++)\n"
+                   "        grad[i] *= (float)comm_world(ddp->comm);\n"
+                   "    return reduce_scatter(ddp->comm, grad, slice.count, COMM_F32, COMM_SUM);",
         .lesson = {4, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0: owned gradient chunks = those of lesson 3's gradient",
@@ -158,11 +156,12 @@ START_TEST(a_bucket_stale_by_a_step_on_one_rank_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/ddp.c",
-        .text = "    return ddp->reduce(ddp, slice);",
+        .text = "    return ddp->reduce(ddp, index);",
         .mistake = "    static float kept[1 << 16];\n"
                    "    static int calls;\n"
+                   "    struct slice slice = ddp->plan.buckets[index].slice;\n"
                    "    float *bucket = ddp->grad + slice.begin;\n"
-                   "    int error = ddp->reduce(ddp, slice);\n"
+                   "    int error = ddp->reduce(ddp, index);\n"
                    "    for (size_t i = 0; i < slice.count && index == 0; i++) {\n"
                    "        float now = bucket[i];\n"
                    "        if (comm_rank(ddp->comm) == 1 && calls > 0)\n"
@@ -186,8 +185,8 @@ START_TEST(a_bucket_that_is_not_reduced_on_any_rank_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/ddp.c",
-        .text = "    return ddp->reduce(ddp, slice);",
-        .mistake = "    return index == 0 ? 0 : ddp->reduce(ddp, slice);",
+        .text = "    return ddp->reduce(ddp, index);",
+        .mistake = "    return index == 0 ? 0 : ddp->reduce(ddp, index);",
         .lesson = {3, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0: overlapped buckets = lesson 2's all-reduce, bucket by bucket",
@@ -263,10 +262,10 @@ END_TEST
 START_TEST(elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4)
 {
     static const struct mutant mutant = {
-        .file = "lesson04_zero/zero1.c",
-        .text = "norm_add(norm, zero->grad + zero->owned[i].begin, zero->owned[i].count);",
-        .mistake = "norm_add(norm, zero->grad + zero->owned[i].begin, zero->owned[i].count\n"
-                   "                 + (zero->owned[i].begin == 0 ? 64 : 0));",
+        .file = "lesson04_zero/zero.c",
+        .text = "norm_add(norm, owned_grad(zero, i, passed), count);",
+        .mistake = "norm_add(norm, owned_grad(zero, i, passed), count\n"
+                   "                 + (zero->shard.owned[i].begin == 0 ? 64 : 0));",
         .lesson = {4, 2},
         .arguments = "--steps 2 --clip 0.5",
         .proof = "verify step 0: norm of the owned chunks = lesson 3's norm",
@@ -280,9 +279,9 @@ END_TEST
 START_TEST(optimizer_state_not_sharded_is_found_by_the_ledger)
 {
     static const struct mutant mutant = {
-        .file = "lesson04_zero/zero1.c",
-        .text = "        struct slice chunk = slice_of(bucket.count, world, rank);",
-        .mistake = "        struct slice chunk = slice_of(bucket.count, world * 0 + 1, rank * 0);",
+        .file = "lesson04_zero/shard.c",
+        .text = "        struct slice chunk = shard_chunk(shard, i);",
+        .mistake = "        struct slice chunk = {0, plan->buckets[i].slice.count};",
         .lesson = {4, 2},
         .arguments = "--steps 2",
         .proof = "ranks own 9620 parameters together; the model has 4810",
@@ -309,16 +308,16 @@ END_TEST
 START_TEST(parameters_not_gathered_on_one_rank_are_found_by_lesson_4)
 {
     static const struct mutant mutant = {
-        .file = "lesson04_zero/zero1.c",
-        .text =
-            "    return all_gather(zero->ddp.comm, slab + bucket.begin, bucket.count, COMM_F32);",
-        .mistake = "        static float aside[1 << 16];\n"
-                   "        float *to = slab + bucket.begin;\n"
-                   "        for (size_t j = 0; j < bucket.count; j++)\n"
-                   "            aside[j] = to[j];\n"
-                   "        if (comm_rank(zero->ddp.comm) == 1)\n"
-                   "            to = aside;\n"
-                   "    return all_gather(zero->ddp.comm, to, bucket.count, COMM_F32);",
+        .file = "lesson04_zero/shard.c",
+        .text = "    return all_gather(comm, values, shard->plan->buckets[bucket].slice.count, "
+                "COMM_F32);",
+        .mistake = "    static float aside[1 << 16];\n"
+                   "    size_t count = shard->plan->buckets[bucket].slice.count;\n"
+                   "    for (size_t j = 0; j < count; j++)\n"
+                   "        aside[j] = values[j];\n"
+                   "    if (comm_rank(comm) == 1)\n"
+                   "        values = aside;\n"
+                   "    return all_gather(comm, values, count, COMM_F32);",
         .lesson = {4, 2},
         .arguments = "--steps 2",
         .proof = "verify step 0, rank 1: parameters = lesson 3's parameters",

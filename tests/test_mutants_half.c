@@ -9,16 +9,16 @@ START_TEST(a_sum_that_only_its_owner_has_in_full_is_found_by_lesson_3)
 {
     static const struct mutant mutant = {
         .file = "lesson03_ddp/compress.c",
-        .text = "        half_bf16_unpack(grad + bucket.begin, compress->half, bucket.count);",
+        .text = "        half_bf16_unpack(values, compress->half, bucket.count);",
         .mistake = "    {\n"
                    "        float sum[1 << 16];\n"
                    "        struct slice own = collective_chunk(&all, all.rank);\n"
-                   "        half_bf16_unpack(grad + bucket.begin, compress->half, bucket.count);\n"
+                   "        half_bf16_unpack(values, compress->half, bucket.count);\n"
                    "        for (int i = 0; i < all.world && i != all.rank; i++)\n"
                    "            half_bf16_unpack(sum, compress->heard + (size_t)i * own.count,\n"
                    "                             own.count);\n"
                    "        for (size_t i = 0; i < own.count && all.rank > 0; i++)\n"
-                   "            grad[bucket.begin + own.begin + i] += sum[i] * 0x1p-12f;\n"
+                   "            values[own.begin + i] += sum[i] * 0x1p-12f;\n"
                    "    }",
         .lesson = {3, 2},
         .arguments = "--steps 2 --compress bf16",
@@ -93,9 +93,8 @@ END_TEST
 START_TEST(a_shard_summed_in_full_is_found_by_lesson_4)
 {
     static const struct mutant mutant = {
-        .file = "lesson04_zero/zero1.c",
-        .text =
-            "        return compress_reduce_scatter(&ddp->compress, ddp->comm, ddp->grad, bucket);",
+        .file = "lesson04_zero/zero.c",
+        .text = "        return compress_reduce_scatter(&ddp->compress, ddp->comm, grad, slice);",
         .mistake = "        ;",
         .lesson = {4, 2},
         .arguments = "--steps 2 --compress bf16",

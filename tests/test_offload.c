@@ -1,7 +1,7 @@
 /* Training with the optimizer's state in a file is training, bit for bit, and what becomes of the file
  * is known to all ranks. */
 #include "lesson04_zero/offload.h"
-#include "lesson04_zero/zero1.h"
+#include "lesson04_zero/zero.h"
 #include "tests/inside.h"
 #include "tests/lessons.h"
 #include "tests/mutants.h"
@@ -176,7 +176,7 @@ END_TEST
 
 struct bench {
     struct inside inside;
-    struct zero1 zero;
+    struct zero zero;
     struct offload offload;
 };
 
@@ -186,16 +186,16 @@ static int bench_open(struct bench *bench, struct ranks_self *self)
     struct run *run = &bench->inside.run;
     int wrong = inside_open(&bench->inside, self, 4, self->context);
     if (!wrong)
-        wrong = zero1_init(&bench->zero, run, self->comm) ||
-                offload_init(&bench->offload, run, self->comm, bench->zero.owned,
-                             bench->zero.owned_count) ||
-                run_start(run, bench->zero.owned, bench->zero.owned_count);
+        wrong = zero_init(&bench->zero, run, self->comm) ||
+                offload_init(&bench->offload, run, self->comm, bench->zero.shard.owned,
+                             bench->zero.shard.owned_count) ||
+                run_start(run, bench->zero.shard.owned, bench->zero.shard.owned_count);
     return inside_told(self, &bench->inside, wrong);
 }
 
 static void bench_close(struct bench *bench)
 {
-    zero1_stop(&bench->zero);
+    zero_stop(&bench->zero);
     offload_release(&bench->offload);
     inside_close(&bench->inside);
 }
@@ -204,12 +204,12 @@ static int train_once(struct bench *bench, size_t index)
 {
     struct run *run = &bench->inside.run;
     struct step step = sampler_step(&run->sampler, index);
-    ddp_begin(&bench->zero.ddp);
+    zero_begin(&bench->zero);
     trainer_gradient(&run->trainer, &step);
-    int error = ddp_wait(&bench->zero.ddp, &run->fail);
+    int error = zero_wait(&bench->zero);
     if (!error)
         error = offload_step(&bench->offload, run, (struct rate){.lr = 0.01f, .clip = 1});
-    return error ? error : zero1_share_parameters(&bench->zero, run);
+    return error ? error : zero_share(&bench->zero);
 }
 
 /* Every rank fails in the step in which one could not read, with what that one said. */

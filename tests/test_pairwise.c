@@ -59,6 +59,8 @@ static const struct pairs_factor bucket_factors[] = {
 };
 enum { BUCKETS = sizeof bucket_factors / sizeof *bucket_factors };
 
+static const struct pairs_factor stages = {
+    {"", "--stage 2", "--stage 3", "--stage 3 --persist-kb 0"}};
 static const struct pairs_factor any_algorithm = {{"", "--algorithm root", "--algorithm tree",
                                                    "--algorithm halving", "--algorithm direct",
                                                    "--algorithm auto"}};
@@ -89,6 +91,8 @@ static const struct pairs_refusal refusals[] = {
     {"--compress bf16 --error-feedback", "--algorithm auto", own_sum},
     {"--compress bf16 --error-feedback", "--save",
      "--error-feedback and --save exclude each other"},
+    {"--stage 3", "--save", "--stage 3 does not take --save"},
+    {"--stage 3 --persist-kb 0", "--save", "--stage 3 does not take --save"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
@@ -115,6 +119,8 @@ static void make_walk(struct walk *walk, int lesson)
     if (lesson > 1)
         add(walk, lesson < 4 ? &any_algorithm : &halved_algorithm, 1);
     add(walk, lesson > 2 ? bucket_factors : &layers, lesson > 2 ? BUCKETS : 1);
+    if (lesson > 3)
+        add(walk, &stages, 1);
     walk->count = pairs_rows(&walk->table, 0, walk->rows);
 }
 
@@ -228,7 +234,8 @@ START_TEST(what_makes_no_sense_together_is_refused_in_a_sentence)
     folder_open(&folder);
     snprintf(arguments, sizeof arguments, "%s %s%s", refusals[_i].one, refusals[_i].other,
              strcmp(refusals[_i].other, "--save") == 0 ? " s" : "");
-    lesson_run(&program, &folder, (struct lesson){3, 3}, arguments);
+    int number = strncmp(refusals[_i].one, "--stage", 7) == 0 ? 4 : 3;
+    lesson_run(&program, &folder, (struct lesson){number, 3}, arguments);
     ck_assert_msg(program.code == 2 && strstr(program.err, refusals[_i].words), "%s: %d: %s",
                   arguments, program.code, program.err);
     ck_assert_str_eq(program.out, "");

@@ -1,5 +1,5 @@
 /* Shards tile the slab for any world, and sharded training is lesson 3's, bit for bit. */
-#include "lesson04_zero/zero1.h"
+#include "lesson04_zero/zero.h"
 #include "lesson01_single/norm.h"
 #include "lesson02_allreduce/gather.h"
 #include "lesson02_allreduce/ring.h"
@@ -22,7 +22,7 @@ struct bench {
     struct ranks_self *self;
     struct inside inside;
     struct run *run;
-    struct zero1 zero;
+    struct zero zero;
 };
 
 static int bench_open(struct bench *bench, struct ranks_self *self, const char *arguments)
@@ -31,14 +31,15 @@ static int bench_open(struct bench *bench, struct ranks_self *self, const char *
     struct run *run = bench->run;
     int wrong = inside_open(&bench->inside, self, 4, arguments);
     if (!wrong)
-        wrong = zero1_init(&bench->zero, run, self->comm) ||
-                run_start(run, bench->zero.owned, bench->zero.owned_count);
+        wrong = zero_init(&bench->zero, run, self->comm) ||
+                run_start(run, bench->zero.shard.owned, bench->zero.shard.owned_count) ||
+                zero_start(&bench->zero);
     return inside_told(self, &bench->inside, wrong);
 }
 
 static void bench_close(struct bench *bench)
 {
-    zero1_stop(&bench->zero);
+    zero_stop(&bench->zero);
     inside_close(&bench->inside);
 }
 
@@ -60,8 +61,8 @@ static void write_line(const struct folder *folder, size_t count, char path[512]
 static int count_owners(struct bench *bench, float *owners)
 {
     size_t end = 0;
-    for (size_t i = 0; i < bench->zero.owned_count; i++) {
-        struct slice owned = bench->zero.owned[i];
+    for (size_t i = 0; i < bench->zero.shard.owned_count; i++) {
+        struct slice owned = bench->zero.shard.owned[i];
         if (owned.begin < end)
             return ranks_expect(bench->self, false, "owned slices do not ascend");
         end = owned.begin + owned.count;
@@ -95,27 +96,38 @@ static int check_counts(struct bench *bench)
                         "the ledger counts %zu bytes", run->memory.now_bytes[MEMORY_OPTIMIZER]);
 }
 
+/* The whole parameters of any stage. */
+static int gather_param(struct bench *bench, float *whole)
+{
+    return zero_gather_param(&bench->zero, whole);
+}
+
+/* A step's gradient, up to the owned sums. */
+static int reduce_gradient(struct bench *bench, const struct step *step)
+{
+    zero_begin(&bench->zero);
+    trainer_gradient(&bench->run->trainer, step);
+    return zero_wait(&bench->zero);
+}
+
 /* One update: a rank that owns nothing takes part too. */
 static int check_update(struct bench *bench)
 {
-    float before = bench->run->param[0], sum[COUNT_MOST] = {0};
+    float before[COUNT_MOST], after[COUNT_MOST], sum[COUNT_MOST] = {0};
     struct run *run = bench->run;
     struct step step = sampler_step(&run->sampler, 0);
-    ddp_begin(&bench->zero.ddp);
-    trainer_gradient(&run->trainer, &step);
-    int wrong = ddp_wait(&bench->zero.ddp, &bench->self->fail);
+    int wrong = gather_param(bench, before) || reduce_gradient(bench, &step);
     if (wrong)
         return wrong;
     optimizer_step(&run->optimizer, run->param, run->grad, (struct rate){.lr = 0.1f, .clip = 1});
-    wrong =
-        zero1_gather(&bench->zero, run->param) ||
-        ring_allreduce(bench->self->comm, run->param, sum, run->model.count, COMM_F32, COMM_SUM);
+    wrong = zero_share(&bench->zero) || gather_param(bench, after) ||
+            ring_allreduce(bench->self->comm, after, sum, run->model.count, COMM_F32, COMM_SUM);
     for (size_t i = 0; i < run->model.count && !wrong; i++) {
-        double times = (double)bench->self->world, difference = sum[i] - times * run->param[i];
+        double times = (double)bench->self->world, difference = sum[i] - times * after[i];
         wrong = ranks_expect(bench->self, difference < 1e-5 && difference > -1e-5,
                              "ranks differ at %zu", i);
     }
-    return wrong || ranks_expect(bench->self, run->param[0] != before, "nothing was updated");
+    return wrong || ranks_expect(bench->self, after[0] != before[0], "nothing was updated");
 }
 
 static int shards_body(struct ranks_self *self)
@@ -145,12 +157,12 @@ START_TEST(any_count_is_shared_out_among_any_world)
     struct folder folder;
     struct ranks_result result;
     folder_open(&folder);
-    write_line(&folder, rows[_i / 2].count, path);
+    write_line(&folder, rows[_i / 2 % 8].count, path);
     snprintf(text, sizeof text,
              "--data %s --task regress --hidden none --batch 4 --steps 2 --optimizer adam "
-             "--bucket-kb %s",
-             path, _i % 2 ? "0.004" : "1");
-    ranks_run(rows[_i / 2].world, shards_body, text, &result);
+             "--bucket-kb %s --persist-kb 0 --stage %d",
+             path, _i % 2 ? "0.004" : "1", 1 + _i / 16);
+    ranks_run(rows[_i / 2 % 8].world, shards_body, text, &result);
     folder_close(&folder);
     ranks_assert_ok(&result);
 }
@@ -161,8 +173,14 @@ END_TEST
 /* Lesson 3's gradient: lesson 2's ring, bucket by bucket. */
 static int whole_gradient(struct bench *bench, const struct step *step, float *grad)
 {
-    int error = 0;
-    inside_gradient(bench->run, step, grad);
+    float param[COUNT_MOST];
+    int error = gather_param(bench, param);
+    struct trainer alone = bench->run->trainer;
+    alone.listener = (struct model_listener){0};
+    alone.places = NULL;
+    alone.param = param;
+    alone.grad = grad;
+    trainer_gradient(&alone, step);
     for (size_t i = 0; i < bench->zero.ddp.plan.count && !error; i++) {
         struct slice slice = bench->zero.ddp.plan.buckets[i].slice;
         error = ring_allreduce(bench->self->comm, grad + slice.begin, grad + slice.begin,
@@ -179,10 +197,8 @@ static int norm_body(struct ranks_self *self)
     for (size_t i = 0; i < UPDATES && !wrong; i++) {
         double norm = 0, expected;
         struct step step = sampler_step(&bench.run->sampler, i);
-        ddp_begin(&bench.zero.ddp);
-        trainer_gradient(&bench.run->trainer, &step);
-        wrong = ddp_wait(&bench.zero.ddp, &self->fail) ||
-                zero1_norm(&bench.zero, bench.run, &norm) || whole_gradient(&bench, &step, whole);
+        wrong = reduce_gradient(&bench, &step) || zero_norm(&bench.zero, &norm) ||
+                whole_gradient(&bench, &step, whole);
         expected = norm_of(whole, bench.run->model.count);
         if (!wrong)
             wrong = ranks_expect(self, norm == expected && norm > 0, "step %zu: %.17g, not %.17g",
@@ -194,38 +210,40 @@ static int norm_body(struct ranks_self *self)
 
 START_TEST(the_norm_of_the_shards_is_the_norm_of_the_whole_bit_for_bit)
 {
-    static char digits[] = "--hidden 7 --batch 24 --clip 1 --steps 4 --bucket-kb 1",
-                synthetic[] = "--data synthetic --batch 9 --clip 1 --steps 4 --bucket-kb 0.004";
+    static const char *const rules[2] = {
+        "--hidden 7 --batch 24 --clip 1 --steps 4 --bucket-kb 1",
+        "--data synthetic --batch 9 --clip 1 --steps 4 --bucket-kb 0.004",
+    };
+    char text[128];
     struct ranks_result result;
-    ranks_run(worlds[_i % WORLDS], norm_body, _i < WORLDS ? digits : synthetic, &result);
+    snprintf(text, sizeof text, "%s --stage %d", rules[_i / WORLDS % 2], 1 + _i / (2 * WORLDS));
+    ranks_run(worlds[_i % WORLDS], norm_body, text, &result);
     ranks_assert_ok(&result);
 }
 END_TEST
 
-/* --- states ---------------------------------------------------------------------------------- */
+/* --- gathering --------------------------------------------------------------------------------- */
 
 static int gather_body(struct ranks_self *self)
 {
     struct bench bench;
-    const float *whole = NULL;
+    float whole[COUNT_MOST], packed[COUNT_MOST];
     int wrong = bench_open(&bench, self, "--hidden 9 --steps 2 --optimizer adamw --bucket-kb 1");
-    struct optimizer *optimizer = &bench.run->optimizer;
-    for (size_t s = 0; s < optimizer->states && !wrong; s++) {
-        float *state = optimizer->state[s];
-        for (size_t i = 0; i < bench.zero.owned_count; i++)
-            for (size_t j = 0; j < bench.zero.owned[i].count; j++)
-                *state++ = (float)(bench.zero.owned[i].begin + j) + 0.5f * (float)s;
-        wrong = zero1_gather_state(&bench.zero, s, &whole, &self->fail);
-        for (size_t i = 0; i < bench.run->model.count && !wrong; i++)
-            wrong = ranks_expect(self, whole[i] == (float)i + 0.5f * (float)s,
-                                 "state %zu, element %zu: %g", s, i, (double)whole[i]);
-    }
-    wrong = wrong || ranks_expect(self, optimizer->states == 2, "no states were looked at");
+    const struct shard *shard = &bench.zero.shard;
+    for (size_t i = 0; i < bench.run->model.count; i++)
+        whole[i] = (float)i + 0.5f;
+    shard_pack(shard, whole, packed);
+    memset(whole, 0, sizeof whole);
+    if (!wrong)
+        wrong = zero_gather(&bench.zero, packed, whole);
+    for (size_t i = 0; i < bench.run->model.count && !wrong; i++)
+        wrong =
+            ranks_expect(self, whole[i] == (float)i + 0.5f, "element %zu: %g", i, (double)whole[i]);
     bench_close(&bench);
     return wrong ? 1 : 0;
 }
 
-START_TEST(states_are_gathered_whole_and_in_place)
+START_TEST(what_is_packed_is_gathered_whole_and_in_place)
 {
     struct ranks_result result;
     ranks_run(worlds[_i], gather_body, NULL, &result);
@@ -245,23 +263,22 @@ struct replica {
 static int train_once(struct bench *bench, struct replica *replica, size_t index)
 {
     struct run *run = bench->run;
+    float whole[COUNT_MOST];
     struct step step = sampler_step(&run->sampler, index);
     double norm = 0;
     struct rate rate = {.lr = 0.05f};
-    ddp_begin(&bench->zero.ddp);
-    trainer_gradient(&run->trainer, &step);
-    int wrong = ddp_wait(&bench->zero.ddp, &bench->self->fail) ||
-                zero1_norm(&bench->zero, run, &norm) || whole_gradient(bench, &step, replica->grad);
+    int wrong = reduce_gradient(bench, &step) || zero_norm(&bench->zero, &norm) ||
+                whole_gradient(bench, &step, replica->grad);
     if (wrong)
         return wrong;
     rate.clip = norm_clip(norm, run->options.clip);
     optimizer_step(&run->optimizer, run->param, run->grad, rate);
     optimizer_step(&replica->optimizer, replica->param, replica->grad, rate);
-    wrong = zero1_gather(&bench->zero, run->param);
+    wrong = zero_share(&bench->zero) || gather_param(bench, whole);
     if (wrong)
         return wrong;
     return ranks_expect(bench->self,
-                        memcmp(run->param, replica->param, run->model.count * sizeof(float)) == 0,
+                        memcmp(whole, replica->param, run->model.count * sizeof(float)) == 0,
                         "update %zu: the parameters are not lesson 3's", index);
 }
 
@@ -271,11 +288,10 @@ static int train_body(struct ranks_self *self)
     struct bench bench;
     int wrong = bench_open(&bench, self, self->context);
     struct run *run = bench.run;
-    if (!wrong) {
-        memcpy(replica.param, run->param, run->model.count * sizeof(float));
-        wrong = optimizer_init(&replica.optimizer, &run->options, &run->model, &run->whole, 1,
+    if (!wrong)
+        wrong = gather_param(&bench, replica.param) ||
+                optimizer_init(&replica.optimizer, &run->options, &run->model, &run->whole, 1,
                                &replica.memory);
-    }
     for (size_t i = 0; i < 12 && !wrong; i++)
         wrong = train_once(&bench, &replica, i);
     optimizer_release(&replica.optimizer);
@@ -285,27 +301,36 @@ static int train_body(struct ranks_self *self)
 
 START_TEST(twelve_sharded_updates_are_lesson_3s_bit_for_bit)
 {
-    static char rules[3][128] = {
-        "--hidden 7 --batch 20 --steps 12 --momentum 0.9 --weight-decay 0.01 --bucket-kb 1",
-        "--hidden 5,6 --batch 21 --steps 12 --optimizer adam --clip 0.7 --accumulate 2",
-        "--hidden 7 --batch 20 --steps 12 --optimizer adamw --weight-decay 0.1 --bucket-kb 0.004",
+    static const char *const rules[] = {
+        "--hidden 7 --batch 20 --momentum 0.9 --weight-decay 0.01 --bucket-kb 1",
+        "--hidden 5,6 --batch 21 --optimizer adam --clip 0.7 --accumulate 2",
+        "--hidden 7 --batch 20 --optimizer adamw --weight-decay 0.1 --bucket-kb 0.004",
+        "--hidden 5,6,7 --batch 23 --momentum 0.9 --accumulate 3 --bucket-kb 0.1 --persist-kb 0",
+        "--hidden 6,6,6,6 --batch 9 --optimizer adam --bucket-kb 0.2 --persist-kb 0.1 --recompute "
+        "2",
+        "--hidden 6,6,6 --batch 20 --tie fc3=fc2 --bucket-kb 0.004 --persist-kb 0 --dropout 0.3",
     };
+    static int worlds_here[] = {1, 2, 3, 5};
+    enum { RULES = sizeof rules / sizeof *rules, TIMES = 4 };
+    char text[256];
     struct ranks_result result;
-    ranks_run(worlds[_i / 3], train_body, rules[_i % 3], &result);
+    int world = worlds_here[_i / RULES % TIMES], stage = 1 + _i / (RULES * TIMES);
+    snprintf(text, sizeof text, "%s --steps 12 --stage %d", rules[_i % RULES], stage);
+    ranks_run(world, train_body, text, &result);
     ranks_assert_ok(&result);
 }
 END_TEST
 
-Suite *zero1_suite(void)
+Suite *zero_suite(void)
 {
-    Suite *suite = suite_create("zero1");
+    Suite *suite = suite_create("zero");
     TCase *tcase = tcase_create("shards");
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, any_count_is_shared_out_among_any_world, 0, 16);
+    tcase_add_loop_test(tcase, any_count_is_shared_out_among_any_world, 0, 48);
     tcase_add_loop_test(tcase, the_norm_of_the_shards_is_the_norm_of_the_whole_bit_for_bit, 0,
-                        2 * WORLDS);
-    tcase_add_loop_test(tcase, states_are_gathered_whole_and_in_place, 0, WORLDS);
-    tcase_add_loop_test(tcase, twelve_sharded_updates_are_lesson_3s_bit_for_bit, 0, 3 * WORLDS);
+                        4 * WORLDS);
+    tcase_add_loop_test(tcase, what_is_packed_is_gathered_whole_and_in_place, 0, WORLDS);
+    tcase_add_loop_test(tcase, twelve_sharded_updates_are_lesson_3s_bit_for_bit, 0, 3 * 4 * 6);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -1,0 +1,301 @@
+/* zero: every rank keeps its share of what a step needs. See the header. */
+#include "lesson04_zero/zero.h"
+#include "common/clock.h"
+#include "lesson01_single/norm.h"
+#include "lesson02_allreduce/allreduce.h"
+#include "lesson02_allreduce/gather.h"
+#include "lesson03_ddp/manifest.h"
+#include "lesson03_ddp/replicas.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* --- what ddp and the model call --------------------------------------------------------------- */
+
+/* Stage 1: in the slab. */
+static int reduce_in_place(struct ddp *ddp, size_t bucket)
+{
+    struct slice slice = ddp->plan.buckets[bucket].slice;
+    float *grad = ddp->grad + slice.begin;
+    if (ddp->compresses)
+        return compress_reduce_scatter(&ddp->compress, ddp->comm, grad, slice);
+    return reduce_scatter(ddp->comm, grad, slice.count, COMM_F32, COMM_SUM);
+}
+
+static int reduce_in_pool(struct ddp *ddp, size_t bucket)
+{
+    struct zero *zero = ddp->owner;
+    return zero2_reduce(&zero->zero2, bucket);
+}
+
+static void submit(struct ddp *ddp, size_t bucket)
+{
+    struct zero *zero = ddp->owner;
+    zero2_submit(&zero->zero2, bucket);
+}
+
+static int gather(struct ddp *ddp, size_t job)
+{
+    struct zero *zero = ddp->owner;
+    return zero3_gather(&zero->zero3, job - DDP_OTHER);
+}
+
+static void on_add(void *context, size_t tensor)
+{
+    zero2_add(&((struct zero *)context)->zero2, tensor);
+}
+
+static void on_layer(void *context, size_t layer)
+{
+    zero3_layer(&((struct zero *)context)->zero3, layer);
+}
+
+/* --- for dumps and checkpoints ----------------------------------------------------------------- */
+
+/* A slab of gradients is free between an update and the next backward. */
+static int gather_state(void *context, size_t index, const float **whole, struct fail *fail)
+{
+    struct zero *zero = context;
+    float *slab = zero->whole ? zero->whole : zero->run->grad;
+    *whole = slab;
+    return zero_gather_state(zero, index, slab, fail);
+}
+
+static int gather_param(void *context, const float **whole, struct fail *fail)
+{
+    struct zero *zero = context;
+    *whole = zero->whole;
+    int error = zero_gather_param(zero, zero->whole);
+    return error ? fail_set(fail, error, "%s", comm_fail(zero->ddp.comm)->text) : 0;
+}
+
+static int take_whole(struct zero *zero)
+{
+    struct run *run = zero->run;
+    run->gather_param = zero->stage >= 3 ? gather_param : NULL;
+    run->gather_state = gather_state;
+    run->state_context = zero;
+    bool wanted =
+        (zero->stage >= 2 && run->options.save) || (zero->stage >= 3 && run->options.dump);
+    if (!wanted)
+        return 0;
+    zero->whole = memory_floats(&run->memory, MEMORY_OTHER, run->model.count);
+    return zero->whole ? 0 : fail_set(&run->fail, -ENOMEM, "no memory to write whole tensors");
+}
+
+/* --- begin and end ----------------------------------------------------------------------------- */
+
+static int init_gradients(struct zero *zero)
+{
+    struct run *run = zero->run;
+    zero->ddp.reduce = reduce_in_pool;
+    zero->ddp.submit = submit;
+    zero->places.on_add = on_add;
+    int error =
+        zero2_init(&zero->zero2, run, &zero->ddp, &zero->shard, &zero->script, &zero->places);
+    return error ? fail_set(&run->fail, error, "no memory for gradients") : 0;
+}
+
+static int init_parameters(struct zero *zero)
+{
+    zero->ddp.other = gather;
+    zero->places.on_layer = on_layer;
+    return zero3_init(&zero->zero3, zero->run, &zero->ddp, &zero->shard, &zero->script,
+                      &zero->places);
+}
+
+int zero_init(struct zero *zero, struct run *run, struct comm *comm)
+{
+    *zero = (struct zero){.stage = run->options.stage, .run = run};
+    if (zero->stage >= 3 && (run->options.save || run->options.resume)) {
+        run->exit_code = EXIT_USAGE;
+        return fail_set(&run->fail, -EINVAL, "--stage 3 does not take --save and --resume yet");
+    }
+    zero->ddp = (struct ddp){
+        .grad = run->grad, .reduce = reduce_in_place, .owner = zero, .trace = run->trace};
+    zero->places.context = zero;
+    int error = ddp_init_over(&zero->ddp, run, comm, &run->memory);
+    shard_plan(&zero->shard, &zero->ddp.plan, (size_t)comm_world(comm), (size_t)comm_rank(comm));
+    if (!error && zero->stage >= 2) {
+        script_rehearse(&zero->script, run, &zero->ddp.plan);
+        run->trainer.places = &zero->places;
+        error = init_gradients(zero);
+    }
+    if (!error && zero->stage >= 3)
+        error = init_parameters(zero);
+    run->trainer.listener = ddp_listener(&zero->ddp);
+    return error ? error : take_whole(zero);
+}
+
+void zero_stop(struct zero *zero)
+{
+    ddp_stop(&zero->ddp);
+    zero2_release(&zero->zero2);
+    zero3_release(&zero->zero3);
+    if (zero->run)
+        memory_return(&zero->run->memory, MEMORY_OTHER, zero->whole, zero->run->model.count);
+    *zero = (struct zero){0};
+}
+
+int zero_start(struct zero *zero)
+{
+    if (zero->stage < 3)
+        return replicas_begin(zero->run, zero->ddp.comm);
+    int error = manifest_compare(zero->run, zero->ddp.comm);
+    return error ? error : zero3_start(&zero->zero3);
+}
+
+/* --- the step ---------------------------------------------------------------------------------- */
+
+void zero_begin(struct zero *zero)
+{
+    ddp_begin(&zero->ddp);
+    if (zero->stage >= 3)
+        zero3_begin(&zero->zero3);
+}
+
+int zero_wait(struct zero *zero)
+{
+    int error = ddp_wait(&zero->ddp, &zero->run->fail);
+    if (zero->stage >= 2)
+        zero2_end(&zero->zero2);
+    if (zero->stage >= 3) {
+        zero3_end(&zero->zero3);
+        zero->run->trainer.seconds -= zero->zero3.waited_seconds; // not computed meanwhile
+    }
+    return error;
+}
+
+/* Of the owned slices, this one's sums. `passed`: elements owned before it. */
+static const float *owned_grad(const struct zero *zero, size_t index, size_t passed)
+{
+    const struct run *run = zero->run;
+    return run->grad + optimizer_grad_at(&run->optimizer, zero->shard.owned[index].begin, passed);
+}
+
+static double larger(double a, double b)
+{
+    return a > b || isnan(a) ? a : b; // a NaN stays: it must be seen
+}
+
+/* The largest |element| that any rank owns. */
+static int largest_of_all(const struct zero *zero, double *largest)
+{
+    double mine = 0, all[ENVIRONMENT_WORLD_MOST];
+    size_t passed = 0;
+    for (size_t i = 0; i < zero->shard.owned_count; i++) {
+        size_t count = zero->shard.owned[i].count;
+        mine = larger(mine, (double)norm_largest(owned_grad(zero, i, passed), count));
+        passed += count;
+    }
+    int error = gather_numbers(zero->ddp.comm, &mine, 1, all, &zero->run->fail);
+    *largest = 0;
+    for (int rank = 0; rank < comm_world(zero->ddp.comm) && !error; rank++)
+        *largest = larger(*largest, all[rank]);
+    return error;
+}
+
+/* All ranks' sums, added. They are exact, so the order does not matter. */
+static int sums_of_all(const struct zero *zero, struct norm *norm)
+{
+    double all[2 * ENVIRONMENT_WORLD_MOST];
+    size_t passed = 0;
+    for (size_t i = 0; i < zero->shard.owned_count; i++) {
+        size_t count = zero->shard.owned[i].count;
+        norm_add(norm, owned_grad(zero, i, passed), count);
+        passed += count;
+    }
+    int error = gather_numbers(zero->ddp.comm, norm->sum, 2, all, &zero->run->fail);
+    norm->sum[0] = norm->sum[1] = 0;
+    for (int rank = 0; rank < comm_world(zero->ddp.comm) && !error; rank++) {
+        norm->sum[0] += all[2 * rank];
+        norm->sum[1] += all[2 * rank + 1];
+    }
+    return error;
+}
+
+int zero_norm(const struct zero *zero, double *norm)
+{
+    double largest;
+    *norm = NAN;
+    if (!run_wants_norm(zero->run))
+        return 0;
+    int error = largest_of_all(zero, &largest);
+    if (error)
+        return error;
+    struct norm sums = norm_grid((float)largest, zero->run->model.count);
+    error = sums_of_all(zero, &sums);
+    *norm = norm_value(&sums);
+    return error;
+}
+
+static int share_slab(struct zero *zero)
+{
+    int error = 0;
+    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
+        double began = trace_begin(zero->ddp.trace);
+        error = shard_gather_bucket(&zero->shard, zero->ddp.comm, i,
+                                    zero->run->param + zero->ddp.plan.buckets[i].slice.begin);
+        ddp_record(&zero->ddp, TRACE_GATHER, i, began);
+    }
+    comm_tag(zero->ddp.comm, 0);
+    return error;
+}
+
+int zero_share(struct zero *zero)
+{
+    struct run *run = zero->run;
+    double began = clock_seconds();
+    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);
+    zero->gather_seconds = clock_seconds() - began;
+    run->exposed_seconds += zero->gather_seconds; // nothing is computed meanwhile
+    run->exposed_seconds += zero->stage < 3 ? 0 : zero->zero3.waited_seconds;
+    trace_end(run->trace, TRACE_WAIT, 0, began);
+    profile_lap(run->profile, PROFILE_WAIT);
+    return error;
+}
+
+void zero_account(const struct zero *zero)
+{
+    ddp_account(&zero->ddp, zero->run);
+    zero->run->comm_seconds += zero->gather_seconds;
+}
+
+int zero_gather(const struct zero *zero, const float *packed, float *slab)
+{
+    shard_unpack(&zero->shard, packed, slab);
+    return shard_gather(&zero->shard, zero->ddp.comm, slab);
+}
+
+int zero_gather_state(const struct zero *zero, size_t index, float *slab, struct fail *fail)
+{
+    struct slice part = {0};
+    for (size_t i = 0; i < zero->shard.owned_count; i++) {
+        struct slice owned = zero->shard.owned[i];
+        part.count = owned.count;
+        int error = optimizer_read(&zero->run->optimizer, index, part, slab + owned.begin, fail);
+        if (error) {
+            comm_stop(zero->ddp.comm, fail); // the others wait for this rank's part
+            return error;
+        }
+        part.begin += owned.count;
+    }
+    int error = shard_gather(&zero->shard, zero->ddp.comm, slab);
+    return error ? fail_set(fail, error, "%s", comm_fail(zero->ddp.comm)->text) : 0;
+}
+
+int zero_gather_param(const struct zero *zero, float *slab)
+{
+    const struct run *run = zero->run;
+    if (zero->stage < 3) {
+        memcpy(slab, run->param, run->model.count * sizeof *slab);
+        return 0;
+    }
+    for (size_t i = 0; i < run->model.tensor_count; i++) {
+        struct slice slice = run->model.tensors[i].slice;
+        if (run->frozen[i])
+            memcpy(slab + slice.begin, run->frozen[i], slice.count * sizeof *slab);
+    }
+    return zero_gather(zero, run->param, slab);
+}
