@@ -111,6 +111,7 @@ void tiles_begin(struct tiles *tiles)
 {
     uv_mutex_lock(&tiles->lock);
     assert(tiles->limit == 0);
+    memset(tiles->held, 0, sizeof tiles->held);
     for (int stage = 0; stage < TILES_STAGES; stage++)
         tiles->taken[stage] = tiles->given[stage] = 0;
     tiles->limit = tiles->file.tile_count;
@@ -156,16 +157,27 @@ struct tiles_moved tiles_moved(struct tiles *tiles)
 
 /* --- between passes -------------------------------------------------------------------------- */
 
+/* An array's tile in slot 0, where the next part asked for is likely to be as well. */
+static int hold(struct tiles *tiles, size_t array, size_t index, struct fail *fail)
+{
+    size_t *held = &tiles->held[array];
+    if (*held == index + 1)
+        return 0;
+    int error = tilefile_read(&tiles->file, index, array, tiles->slot[0][array], fail);
+    *held = error ? 0 : index + 1;
+    return error;
+}
+
 int tiles_get(struct tiles *tiles, size_t array, struct slice part, float *values,
               struct fail *fail)
 {
-    float *whole = tiles->slot[0][array];
+    const float *whole = tiles->slot[0][array];
     int error = 0;
     for (size_t index = 0; index < tiles->file.tile_count && !error; index++) {
         struct slice tile = tilefile_part(&tiles->file, index), both = slice_overlap(tile, part);
         if (both.count == 0)
             continue;
-        error = tilefile_read(&tiles->file, index, array, whole, fail);
+        error = hold(tiles, array, index, fail);
         if (!error)
             memcpy(values + (both.begin - part.begin), whole + (both.begin - tile.begin),
                    both.count * sizeof *values);
@@ -182,12 +194,14 @@ int tiles_put(struct tiles *tiles, size_t array, struct slice part, const float 
         struct slice tile = tilefile_part(&tiles->file, index), both = slice_overlap(tile, part);
         if (both.count == 0)
             continue;
-        error = tilefile_read(&tiles->file, index, array, whole, fail);
+        error = hold(tiles, array, index, fail);
         if (error)
             break;
         memcpy(whole + (both.begin - tile.begin), values + (both.begin - part.begin),
                both.count * sizeof *values);
         error = tilefile_write(&tiles->file, index, array, whole, fail);
+        if (error)
+            tiles->held[array] = 0;
     }
     return error;
 }

@@ -36,7 +36,8 @@ struct tiles {
     struct memory *memory;
     size_t slots;                                // tiles in memory: 3, or all, if there are fewer
     float *slot[TILES_SLOTS][TILES_ARRAYS_MOST]; // (file.tile) each
-    uv_thread_t threads[2];                      // the reader and the writer
+    size_t held[TILES_ARRAYS_MOST]; // between passes: 1 + the tile of each array in slot 0; or 0
+    uv_thread_t threads[2];         // the reader and the writer
     size_t thread_count;
     bool lockable;
 
