@@ -114,6 +114,9 @@ lab-buckets: $(BUILD)/lab_buckets $(BUILD)/launch ## how large should a bucket b
 lab-compress: $(BUILD)/lesson03_ddp $(BUILD)/launch ## when do half the bytes pay, and when does error feedback show?
 	@sh lesson03_ddp/lab_compress.sh $(BUILD)
 
+lab-profile: $(BUILD)/lesson01_single $(BUILD)/lesson03_ddp $(BUILD)/launch ## where does an update's time go? (WORLDS="1 2 4" FLAGS="--link 1gbit,1ms")
+	@sh lesson03_ddp/lab_profile.sh $(BUILD)
+
 lab-precision: $(BUILD)/lesson01_single ## what does a gradient lose in bf16 and fp16, and when does it matter?
 	@sh lesson01_single/lab_precision.sh $(BUILD)
 
@@ -237,5 +240,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-compress lab-precision lab-deadlock lab-buckets lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

@@ -1,6 +1,7 @@
 /* program: fork, exec, wait, with files for the output. See the header. */
 #include "tests/program.h"
 #include "tests/folder.h"
+#include "tests/watched.h"
 
 #include "common/clock.h"
 
@@ -20,7 +21,7 @@
 #include <uv.h>
 
 enum { PATH_BYTES = 4096, GONE_MS = 60000 };
-static const double patience_seconds = 120;
+static const double patience_seconds = WATCHED ? 600 : 120;
 
 static void set_launch(void)
 {

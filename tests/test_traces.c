@@ -57,6 +57,68 @@ static void read_span(struct spans *spans, const json_t *event)
     ck_assert(span->name != NULL && span->end >= span->begin);
 }
 
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    ck_assert_msg(text != NULL && *text, "%s is no text", key);
+    return text;
+}
+
+/* The Trace Event Format, of the phases used: what of an event must be there, and of which kind. */
+static void check_event(const json_t *event)
+{
+    const char *phase = text_of(event, "ph"), *name = text_of(event, "name");
+    ck_assert_int_ge(whole(event, "pid"), 0);
+    ck_assert_int_ge(whole(event, "tid"), 0);
+    ck_assert_msg(phase[1] == '\0' && strchr("MiX", phase[0]), "a phase is %s", phase);
+    if (phase[0] == 'M') {
+        const json_t *arguments = json_object_get(event, "args");
+        if (strcmp(name, "process_name") == 0 || strcmp(name, "thread_name") == 0)
+            text_of(arguments, "name");
+        else if (strcmp(name, "process_sort_index") == 0 || strcmp(name, "thread_sort_index") == 0)
+            whole(arguments, "sort_index");
+        else
+            ck_abort_msg("metadata that no reader knows: %s", name);
+        return;
+    }
+    text_of(event, "cat");
+    ck_assert_int_ge(time_of(event, "ts"), 0);
+    if (phase[0] == 'X')
+        ck_assert_int_ge(time_of(event, "dur"), 0);
+    else
+        ck_assert_msg(strchr("gpt", text_of(event, "s")[0]), "a scope that is none");
+}
+
+static bool is_named(const json_t *events, const char *what, const char *by, int number)
+{
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (strcmp(text_of(event, "name"), what) == 0 && whole(event, by) == number)
+            return true;
+    }
+    return false;
+}
+
+/* Perfetto finds a thread by its tid alone when it reads a name, whatever its process. */
+static void check_names(const json_t *events)
+{
+    enum { TIDS = 64 };
+    int pid_of[TIDS];
+    bool seen[TIDS] = {false};
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        int pid = whole(event, "pid"), tid = whole(event, "tid");
+        ck_assert_int_lt(tid, TIDS);
+        ck_assert_msg(!seen[tid] || pid_of[tid] == pid, "tid %d is of two processes", tid);
+        if (seen[tid])
+            continue;
+        seen[tid] = true;
+        pid_of[tid] = pid;
+        ck_assert_msg(is_named(events, "process_name", "pid", pid), "pid %d has no name", pid);
+        ck_assert_msg(is_named(events, "thread_name", "tid", tid), "tid %d has no name", tid);
+    }
+}
+
 static struct spans *opened(const struct folder *folder, const char *name)
 {
     struct spans *spans = calloc(1, sizeof *spans);
@@ -66,13 +128,14 @@ static struct spans *opened(const struct folder *folder, const char *name)
     ck_assert_msg(spans->file != NULL, "%s, line %d: %s", name, error.line, error.text);
     const json_t *events = json_object_get(spans->file, "traceEvents");
     ck_assert(json_is_array(events));
+    ck_assert_str_eq(text_of(spans->file, "displayTimeUnit"), "ms");
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
-        const char *phase = json_string_value(json_object_get(event, "ph"));
-        ck_assert_msg(phase && strchr("MiX", phase[0]), "a phase is %s", phase);
-        if (phase[0] == 'X')
+        check_event(event);
+        if (text_of(event, "ph")[0] == 'X')
             read_span(spans, event);
     }
+    check_names(events);
     return spans;
 }
 
