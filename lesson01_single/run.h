@@ -53,7 +53,6 @@ struct run {
     size_t activation_bytes; // what the ledger says it keeps
     struct optimizer optimizer;
     struct loss_scale scale;
-    const float *reduced;  // what is owned of the gradient; NULL: it lies in grad
     bool skip;             // this step's loss or gradient is not finite: no update, on no rank
     int culprit;           // whose own is not; -1: nobody's, or nobody looked
     size_t skips;          // of this process so far

@@ -51,12 +51,11 @@ bool run_finite_looks(const struct run *run)
 static bool owned_is_finite(const struct run *run)
 {
     const struct optimizer *optimizer = &run->optimizer;
-    const float *grad = run->reduced ? run->reduced : run->grad;
     bool finite = true;
     for (size_t i = 0, state = 0; i < optimizer->owned_count; i++) {
         struct slice owned = optimizer->owned[i];
         size_t at = optimizer_grad_at(optimizer, owned.begin, state);
-        finite = finite && isfinite(norm_largest(grad + at, owned.count));
+        finite = finite && isfinite(norm_largest(run->grad + at, owned.count));
         state += owned.count;
     }
     return finite;
