@@ -11,16 +11,15 @@
 
 static const char MARK[] = ".tmp-";
 
-/* The process a file aside belongs to, or 0: `entry` is no such file of `name`. */
-static pid_t writer_of(const char *entry, const char *name)
+bool aside_left(const char *entry, size_t length)
 {
-    size_t length = strlen(name), mark = sizeof MARK - 1;
-    if (strncmp(entry, name, length) != 0 || strncmp(entry + length, MARK, mark) != 0)
-        return 0;
-    const char *digits = entry + length + mark;
+    if (strlen(entry) < length || strncmp(entry + length, MARK, sizeof MARK - 1) != 0)
+        return false;
+    const char *digits = entry + length + sizeof MARK - 1;
     char *end;
     long pid = strtol(digits, &end, 10);
-    return *digits >= '1' && *digits <= '9' && *end == '\0' ? (pid_t)pid : 0;
+    bool names = *digits >= '1' && *digits <= '9' && *end == '\0';
+    return names && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
 static void sweep(const char *path)
@@ -29,8 +28,8 @@ static void sweep(const char *path)
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     DIR *directory = folder ? opendir(folder) : NULL;
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        pid_t pid = writer_of(entry->d_name, name);
-        if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+        size_t length = strlen(name);
+        if (strncmp(entry->d_name, name, length) == 0 && aside_left(entry->d_name, length))
             unlinkat(dirfd(directory), entry->d_name, 0);
     }
     if (directory)

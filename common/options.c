@@ -28,20 +28,21 @@ struct pair {
 
 /* Both say the same thing, or ask for another run: which one counts would be a guess. */
 static const struct pair conflicts[] = {
-    {"epochs", "steps"},    {"batch", "per-rank-batch"}, {"verify", "no-verify"},
-    {"bench", "save"},      {"bench", "resume"},         {"bench", "dump"},
-    {"bench", "metrics"},   {"bench", "trace"},          {"bench", "profile"},
-    {"bench", "dropout"},   {"bench", "layer-drop"},     {"bench", "freeze"},
-    {"bench", "tie"},       {"bench", "recompute"},      {"bench", "precision"},
-    {"explain", "trace"},   {"explain", "profile"},      {"explain", "bench"},
-    {"explain", "save"},    {"explain", "resume"},       {"explain", "dump"},
-    {"explain", "metrics"}, {"explain", "offload"},      {"offload", "resume"},
-    {"offload", "dump"},    {"error-feedback", "save"},  {"error-feedback", "resume"},
+    {"epochs", "steps"},        {"batch", "per-rank-batch"},  {"verify", "no-verify"},
+    {"bench", "save"},          {"bench", "resume"},          {"bench", "dump"},
+    {"bench", "metrics"},       {"bench", "trace"},           {"bench", "profile"},
+    {"bench", "dropout"},       {"bench", "layer-drop"},      {"bench", "freeze"},
+    {"bench", "tie"},           {"bench", "recompute"},       {"bench", "precision"},
+    {"explain", "trace"},       {"explain", "profile"},       {"explain", "bench"},
+    {"explain", "save"},        {"explain", "resume"},        {"explain", "dump"},
+    {"explain", "metrics"},     {"explain", "offload"},       {"offload", "dump"},
+    {"error-feedback", "save"}, {"error-feedback", "resume"},
 };
 
 /* The first means nothing without the second. */
 static const struct pair needs[] = {{"dump-steps", "dump"},
                                     {"save-every", "save"},
+                                    {"keep", "save"},
                                     {"bench-most", "bench"},
                                     {"offload-tile-kb", "offload"}};
 

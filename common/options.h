@@ -76,6 +76,7 @@ struct options {
     size_t dump_steps;
     const char *save;
     size_t save_every;  // updates; 0: at the end only
+    size_t keep;        // checkpoints that stay
     const char *resume; // a folder, or "auto": that of save, if a checkpoint is there
     enum progress_kind progress;
     bool quiet;

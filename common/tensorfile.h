@@ -50,6 +50,11 @@ int tensorfile_begin(struct tensorfile_writer *writer, const char *path, struct 
 int tensorfile_write(struct tensorfile_writer *writer, const float *values, size_t count,
                      struct fail *fail);
 
+/* The same in several runs of values, for a tensor that is never in memory as a whole. An empty tensor is
+ * written by a run of 0. */
+int tensorfile_write_run(struct tensorfile_writer *writer, const float *values, size_t count,
+                         struct fail *fail);
+
 /* Flushes to the disk (fsync), renames into place. The file is not there before this returns 0. */
 int tensorfile_commit(struct tensorfile_writer *writer, struct fail *fail);
 

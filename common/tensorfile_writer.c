@@ -9,9 +9,9 @@
  */
 #include "common/tensorfile.h"
 #include "common/aside.h"
+#include "common/sync.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ struct tensorfile_writer {
     char *path, *aside;     // NULL until begin
     FILE *file;             // open between begin and commit
     size_t written;         // tensors
+    size_t run;             // elements of the next one
 };
 
 struct tensorfile_writer *tensorfile_new(void)
@@ -209,40 +210,56 @@ int tensorfile_begin(struct tensorfile_writer *writer, const char *path, struct 
     return put ? 0 : cannot(writer, opened ? "write" : "create", error, fail);
 }
 
-int tensorfile_write(struct tensorfile_writer *writer, const float *values, size_t count,
-                     struct fail *fail)
+/* The tensor that is awaited, or NULL. */
+static const struct tensorfile_entry *awaited(const struct tensorfile_writer *writer)
 {
-    if (!writer->file || writer->written == writer->count)
+    return writer->file && writer->written < writer->count ? &writer->entries[writer->written]
+                                                           : NULL;
+}
+
+int tensorfile_write_run(struct tensorfile_writer *writer, const float *values, size_t count,
+                         struct fail *fail)
+{
+    const struct tensorfile_entry *entry = awaited(writer);
+    if (!entry)
         return fail_set(fail, -EINVAL, "%zu values to write, but no tensor is awaited", count);
-    const struct tensorfile_entry *entry = &writer->entries[writer->written];
-    if (count != entry->count)
+    if (count > entry->count - writer->run)
         return fail_set(fail, -EINVAL, "%s: tensor '%s' has %zu elements, not %zu", writer->path,
-                        entry->name, entry->count, count);
+                        entry->name, entry->count, writer->run + count);
     errno = 0;
     if (count && fwrite(values, sizeof *values, count, writer->file) != count)
         return cannot(writer, "write", errno, fail);
+    writer->run += count;
+    if (writer->run < entry->count)
+        return 0;
     writer->written++;
+    writer->run = 0;
     return 0;
 }
 
-/* Some file systems cannot sync a folder and say EINVAL: there the rename is all there is. */
-static int sync_folder(const struct tensorfile_writer *writer, struct fail *fail)
+int tensorfile_write(struct tensorfile_writer *writer, const float *values, size_t count,
+                     struct fail *fail)
+{
+    const struct tensorfile_entry *entry = awaited(writer);
+    if (entry && count != entry->count)
+        return fail_set(fail, -EINVAL, "%s: tensor '%s' has %zu elements, not %zu", writer->path,
+                        entry->name, entry->count, count);
+    return tensorfile_write_run(writer, values, count, fail);
+}
+
+static int sync_name(const struct tensorfile_writer *writer, struct fail *fail)
 {
     const char *slash = strrchr(writer->path, '/');
     size_t length = slash ? (size_t)(slash - writer->path) + 1 : 1;
     char *folder = slash ? strndup(writer->path, length) : strdup(".");
     if (!folder)
         return no_memory(fail);
-    int handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
-    if (handle < 0 || (fsync(handle) && errno != EINVAL))
-        error = errno;
-    if (handle >= 0)
-        close(handle);
+    int error = sync_folder(folder);
     if (error)
-        fail_set(fail, -error, "%s is written, but its folder %s cannot be synced: %s",
-                 writer->path, folder, strerror(error));
+        fail_set(fail, error, "%s is written, but its folder %s cannot be synced: %s", writer->path,
+                 folder, strerror(-error));
     free(folder);
-    return -error;
+    return error;
 }
 
 int tensorfile_commit(struct tensorfile_writer *writer, struct fail *fail)
@@ -262,7 +279,7 @@ int tensorfile_commit(struct tensorfile_writer *writer, struct fail *fail)
         return cannot(writer, "rename", errno, fail);
     free(writer->aside);
     writer->aside = NULL;
-    return sync_folder(writer, fail);
+    return sync_name(writer, fail);
 }
 
 void tensorfile_discard(struct tensorfile_writer *writer)

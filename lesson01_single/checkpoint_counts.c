@@ -1,68 +1,95 @@
-/* checkpoint_counts: the whole numbers of a checkpoint. See the header. */
-#include "lesson01_single/checkpoint_counts.h"
-#include "common/whole.h"
+/* checkpoint_counts: a checkpoint's whole numbers and settings, and where they come from. */
+#include "lesson01_single/checkpoint_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
-static int write_count(struct tensorfile_writer *writer, const char *key, size_t value,
-                       struct fail *fail)
+static void set(struct setting *setting, const char *key, const char *flag, uint64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%zu", value);
-    return tensorfile_meta(writer, key, text, fail);
+    setting->key = key;
+    setting->flag = flag;
+    snprintf(setting->value, sizeof setting->value, "%" PRIu64, value);
 }
 
-int checkpoint_counts_write(const struct checkpoint_counts *counts,
-                            struct tensorfile_writer *writer, struct fail *fail)
+void checkpoint_settings(const struct checkpoint *checkpoint, struct setting settings[SETTINGS])
 {
-    const struct loss_scale *scale = counts->scale;
-    int error = write_count(writer, "updates", counts->optimizer->updates, fail);
-    if (!error)
-        error = write_count(writer, "skipped", counts->optimizer->skipped, fail);
-    if (error || !scale || !scale->dynamic)
-        return error;
-    error = write_count(writer, "loss_scale", (size_t)scale->value, fail);
-    return error ? error : write_count(writer, "good_updates", scale->good, fail);
+    static const char *const kinds[] = {"sgd", "adam", "adamw"};
+    const struct sampler *sampler = checkpoint->sampler;
+    const struct optimizer *optimizer = checkpoint->optimizer;
+    set(&settings[0], "seed", "--seed", sampler->seed);
+    set(&settings[1], "batch", "--batch", sampler->batch);
+    set(&settings[2], "accumulate", "--accumulate", sampler->accumulate);
+    set(&settings[3], "shuffle", "--no-shuffle", sampler->shuffle);
+    set(&settings[4], "drop_last", "--drop-last", sampler->drop_last);
+    set(&settings[5], "samples", "--data", sampler->count);
+    set(&settings[6], "optimizer", "--optimizer", 0);
+    snprintf(settings[6].value, sizeof settings[6].value, "%s", kinds[optimizer->kind]);
+    set(&settings[7], "states", "--momentum",
+        optimizer->states); // after the optimizer: it follows it
+    set(&settings[8], "generator", "program", 0);
+    snprintf(settings[8].value, sizeof settings[8].value, "philox4x32-10");
 }
 
-static int read_count(const struct tensorfile_reader *reader, const char *key, size_t most,
-                      size_t *value, struct fail *fail)
+const char *checkpoint_kind(const struct checkpoint *checkpoint, size_t kind)
 {
-    const char *text = tensorfile_meta_find(reader, key);
-    uint64_t read;
-    if (!text || !whole_read(text, &read))
-        return fail_set(fail, -EINVAL, "%s is '%s', not a number", key, text ? text : "(none)");
-    if (read > most)
-        return fail_set(fail, -EINVAL, "%s is %" PRIu64 "; it can be %zu at most", key, read, most);
-    *value = (size_t)read;
+    return kind == 0 ? "param" : optimizer_state_name(checkpoint->optimizer, kind - 1);
+}
+
+/* The epoch that update `updates` is of, and the first of its samples in the epoch's order. */
+static void find_position(const struct checkpoint *checkpoint, struct inventory *inventory)
+{
+    struct step next = sampler_step(checkpoint->sampler, inventory->updates);
+    inventory->epoch = next.epoch;
+    inventory->position = next.samples.begin;
+}
+
+void checkpoint_counts_write(const struct checkpoint *checkpoint, struct inventory *inventory)
+{
+    const struct loss_scale *scale = checkpoint->scale;
+    inventory->updates = checkpoint->optimizer->updates;
+    inventory->skipped = checkpoint->optimizer->skipped;
+    find_position(checkpoint, inventory);
+    if (!scale || !scale->dynamic)
+        return;
+    inventory->loss_scale = (size_t)scale->value;
+    inventory->good_updates = scale->good;
+}
+
+/* A checkpoint of a run without a dynamic scale leaves the scale as it is. */
+static int read_scale(struct loss_scale *scale, const struct inventory *inventory,
+                      struct fail *fail)
+{
+    size_t value = inventory->loss_scale;
+    if (value > LOSS_SCALE_MOST || (value & (value - 1)) != 0)
+        return fail_set(fail, -EINVAL, "loss_scale is %zu, no power of two up to %d", value,
+                        LOSS_SCALE_MOST);
+    if (inventory->good_updates >= LOSS_SCALE_INTERVAL)
+        return fail_set(fail, -EINVAL, "good_updates is %zu; it can be %d at most",
+                        inventory->good_updates, LOSS_SCALE_INTERVAL - 1);
+    if (!scale->dynamic || value == 0)
+        return 0;
+    scale->value = (float)value;
+    scale->good = inventory->good_updates;
     return 0;
 }
 
-static int read_scale(struct loss_scale *scale, const struct tensorfile_reader *reader,
-                      struct fail *fail)
+int checkpoint_counts_read(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                           struct fail *fail)
 {
-    size_t value = 0;
-    int error = read_count(reader, "loss_scale", LOSS_SCALE_MOST, &value, fail);
-    if (!error && (value == 0 || (value & (value - 1)) != 0))
-        error = fail_set(fail, -EINVAL, "loss_scale is %zu, no power of two", value);
-    if (!error)
-        error = read_count(reader, "good_updates", LOSS_SCALE_INTERVAL - 1, &scale->good, fail);
-    if (!error)
-        scale->value = (float)value;
-    return error;
-}
-
-int checkpoint_counts_read(const struct checkpoint_counts *counts,
-                           const struct tensorfile_reader *reader, struct fail *fail)
-{
-    struct optimizer *optimizer = counts->optimizer;
-    int error = read_count(reader, "updates", SIZE_MAX, &optimizer->updates, fail);
-    if (!error && tensorfile_meta_find(reader, "skipped"))
-        error = read_count(reader, "skipped", optimizer->updates, &optimizer->skipped, fail);
-    if (error || !counts->scale)
-        return error;
-    if (!counts->scale->dynamic || !tensorfile_meta_find(reader, "loss_scale"))
-        return 0;
-    return read_scale(counts->scale, reader, fail);
+    struct inventory expected = {.updates = inventory->updates};
+    find_position(checkpoint, &expected);
+    if (inventory->skipped > inventory->updates)
+        return fail_set(fail, -EINVAL, "skipped is %zu; it can be %zu at most", inventory->skipped,
+                        inventory->updates);
+    if (inventory->epoch != expected.epoch || inventory->position != expected.position)
+        return fail_set(
+            fail, -EINVAL,
+            "it stands at sample %zu of epoch %zu; after %zu updates that is sample %zu "
+            "of epoch %zu",
+            inventory->position, inventory->epoch, inventory->updates, expected.position,
+            expected.epoch);
+    checkpoint->optimizer->updates = inventory->updates;
+    checkpoint->optimizer->skipped = inventory->skipped;
+    return checkpoint->scale ? read_scale(checkpoint->scale, inventory, fail) : 0;
 }

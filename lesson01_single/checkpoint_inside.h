@@ -4,19 +4,43 @@
 
 #include "lesson01_single/checkpoint.h"
 
-enum { PATH_BYTES = 4096, SETTINGS = 8, VALUE_BYTES = 32 };
-
-/* What must be the same for the run that goes on. */
+/* What must be the same for the run that goes on, and the flag that says it. */
+enum { SETTINGS = 9 };
 struct setting {
     const char *key, *flag;
-    char value[VALUE_BYTES];
+    char value[INVENTORY_TEXT_BYTES];
 };
-
-extern const char CHECKPOINT_FORMAT[];
 
 void checkpoint_settings(const struct checkpoint *checkpoint, struct setting settings[SETTINGS]);
 
-/* The directory's file. */
-void checkpoint_path(char path[PATH_BYTES], const char *directory);
+/* "param", "momentum", ... of a piece's kind. */
+const char *checkpoint_kind(const struct checkpoint *checkpoint, size_t kind);
+
+/* The whole numbers: what is counted, and of a dynamic loss scale. Reading: 0 or -EINVAL. */
+void checkpoint_counts_write(const struct checkpoint *checkpoint, struct inventory *inventory);
+int checkpoint_counts_read(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                           struct fail *fail);
+
+/* A piece cut at the borders of tensors: what a file holds under one name. */
+struct part {
+    const struct piece *piece;
+    size_t tensor;
+    struct slice slice; // of the slab
+    size_t crc32;       // once it is written
+};
+
+/* Pieces of one kind are disjoint: each border of a tensor cuts one of them at most. */
+enum { PARTS_MOST = PIECES_MOST + (1 + OPTIMIZER_STATES_MOST) * MODEL_TENSORS_MOST };
+
+struct part_list {
+    struct part items[PARTS_MOST];
+    size_t count;
+};
+
+void checkpoint_cut(const struct checkpoint *checkpoint, struct part_list *parts);
+
+/* rank-R.safetensors in the folder, flushed. Sets the parts' checksums and the file's. 0 or an error. */
+int checkpoint_write_file(const struct checkpoint *checkpoint, struct part_list *parts,
+                          const char *folder, struct inventory_file *file, struct fail *fail);
 
 #endif

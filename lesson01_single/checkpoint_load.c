@@ -1,83 +1,28 @@
-/* checkpoint_load: go on where a run has stopped, or begin with another's parameters. Nothing is taken
- * from a file that is not of this model and order of samples. See checkpoint.h. */
+/*
+ * checkpoint_load: go on where a run has stopped. See checkpoint.h.
+ *
+ *     saved     | rank 0's piece      | rank 1's piece      | rank 2's ...
+ *     wanted             [-------- this rank's --------]              two files are read, no others
+ *
+ * Everything the manifest says is held against this run before a value is read. A saved piece is read once,
+ * whatever parts of it are wanted.
+ */
 #include "lesson01_single/checkpoint_inside.h"
-#include "lesson01_single/checkpoint_counts.h"
-#include "common/tensorfile.h"
+#include "common/slicefile.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-static const struct tensorfile_entry *find(const struct tensorfile_reader *reader, const char *kind,
-                                           const struct tensor *tensor)
-{
-    char name[TENSORFILE_NAME_BYTES];
-    snprintf(name, sizeof name, "%s%s%s", kind, *kind ? "." : "", tensor->name);
-    return tensorfile_find(reader, name);
-}
+/* --- is it this run's? ----------------------------------------------------------------------- */
 
-static bool same_shape(const struct tensorfile_entry *entry, const struct tensor *tensor)
-{
-    if (entry->dimensions != tensor->dimensions)
-        return false;
-    for (size_t i = 0; i < entry->dimensions; i++)
-        if (entry->shape[i] != tensor->shape[i])
-            return false;
-    return true;
-}
-
-/* The part of a tensor, from the file, to `values`. */
-static int read_part(const struct tensorfile_reader *reader, const struct tensorfile_entry *entry,
-                     const struct tensor *tensor, struct slice part, float *values,
-                     struct fail *fail)
-{
-    if (!entry)
-        return fail_set(fail, -EINVAL,
-                        "the file has nothing for %s (another model, or frozen in it?)",
-                        tensor->name);
-    if (!same_shape(entry, tensor))
-        return fail_set(fail, -EINVAL,
-                        "%s has %zu values of another shape in the file; this model needs "
-                        "(%zu%s%.0zu): give the --hidden it was made with",
-                        entry->name, entry->count, tensor->shape[0],
-                        tensor->dimensions == 2 ? ", " : "", tensor->shape[1]);
-    if (part.count == 0)
-        return 0;
-    return tensorfile_read(reader, entry, part.begin - tensor->slice.begin, values, part.count,
-                           fail);
-}
-
-static int read_tensors(const struct tensorfile_reader *reader, const struct checkpoint *checkpoint,
-                        struct fail *fail)
-{
-    const struct optimizer *optimizer = checkpoint->optimizer;
-    int error = 0;
-    for (size_t i = 0; i < optimizer->model->tensor_count && !error; i++) {
-        const struct tensor *tensor = &optimizer->model->tensors[i];
-        size_t state;
-        struct slice part = optimizer_part(optimizer, tensor, &state);
-        error = read_part(reader, find(reader, "param", tensor), tensor, tensor->slice,
-                          checkpoint->param + tensor->slice.begin, fail);
-        for (size_t j = 0; j < optimizer->states && !tensor->frozen && !error; j++)
-            error = read_part(reader, find(reader, optimizer_state_name(optimizer, j), tensor),
-                              tensor, part, optimizer->state[j] + state, fail);
-    }
-    return error;
-}
-
-static int check_settings(const struct tensorfile_reader *reader,
-                          const struct checkpoint *checkpoint, struct fail *fail)
+static int check_settings(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                          struct fail *fail)
 {
     struct setting settings[SETTINGS];
-    const char *format = tensorfile_meta_find(reader, "format");
-    if (!format || strcmp(format, CHECKPOINT_FORMAT) != 0)
-        return fail_set(fail, -EINVAL, "format is '%s', not %s: not a checkpoint of this course",
-                        format ? format : "(none)", CHECKPOINT_FORMAT);
     checkpoint_settings(checkpoint, settings);
     for (size_t i = 0; i < SETTINGS; i++) {
-        const char *saved = tensorfile_meta_find(reader, settings[i].key);
+        const char *saved = inventory_setting(inventory, settings[i].key);
         if (!saved || strcmp(saved, settings[i].value) != 0)
             return fail_set(
                 fail, -EINVAL, "saved with %s = %s, but this run has %s: give the same %s",
@@ -86,84 +31,178 @@ static int check_settings(const struct tensorfile_reader *reader,
     return 0;
 }
 
-/* Has the model a tensor for "kind.name", or for a bare "name"? */
-static bool belongs(const struct tensorfile_entry *entry, const struct model *model)
+static int check_tensor(const struct inventory_tensor *saved, const struct model *model,
+                        struct fail *fail)
 {
-    const char *dot = strchr(entry->name, '.');
-    for (size_t i = 0; i < model->tensor_count && dot; i++) {
-        const char *name = model->tensors[i].name;
-        if (strcmp(dot + 1, name) == 0 || strcmp(entry->name, name) == 0)
+    const struct tensor *tensor = NULL;
+    for (size_t i = 0; i < model->tensor_count; i++)
+        if (strcmp(model->tensors[i].name, saved->name) == 0)
+            tensor = &model->tensors[i];
+    if (!tensor)
+        return fail_set(fail, -EINVAL,
+                        "it holds %s, which this model does not have: give the --hidden, --no-bias "
+                        "and --tie it was made with",
+                        saved->name);
+    if (saved->dimensions == tensor->dimensions &&
+        memcmp(saved->shape, tensor->shape, tensor->dimensions * sizeof *tensor->shape) == 0)
+        return 0;
+    return fail_set(fail, -EINVAL,
+                    "%s has %zu values of another shape there; this model needs (%zu%s%.0zu): give "
+                    "the --hidden it was made with",
+                    saved->name, saved->count, tensor->shape[0],
+                    tensor->dimensions == 2 ? ", " : "", tensor->shape[1]);
+}
+
+/* Indices of a piece's kind and of a tensor in the inventory. */
+static int find_wanted(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                       const struct piece *piece, const struct tensor *tensor, struct fail *fail)
+{
+    const char *kind = checkpoint_kind(checkpoint, piece->kind);
+    size_t count = 0, k = inventory_kind(inventory, kind);
+    size_t t = inventory_tensor(inventory, tensor->name);
+    if (k != SIZE_MAX && t != SIZE_MAX)
+        inventory_pieces(inventory, k, t, &count);
+    return count > 0
+               ? 0
+               : fail_set(fail, -EINVAL, "it has no %s of %s (another model, or frozen in it?)",
+                          kind, tensor->name);
+}
+
+static int check_wanted(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                        struct fail *fail)
+{
+    const struct model *model = checkpoint->optimizer->model;
+    int error = 0;
+    for (size_t i = 0; i < checkpoint->pieces.count; i++)
+        for (size_t j = 0; j < model->tensor_count && !error; j++) {
+            const struct piece *piece = &checkpoint->pieces.items[i];
+            const struct tensor *tensor = &model->tensors[j];
+            if (slice_overlap(piece->slice, tensor->slice).count > 0)
+                error = find_wanted(checkpoint, inventory, piece, tensor, fail);
+        }
+    return error;
+}
+
+static int check(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                 struct fail *fail)
+{
+    int error = check_settings(checkpoint, inventory, fail);
+    for (size_t i = 0; i < inventory->tensor_count && !error; i++)
+        error = check_tensor(&inventory->tensors[i], checkpoint->optimizer->model, fail);
+    return error ? error : check_wanted(checkpoint, inventory, fail);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Where a saved piece goes. */
+struct target {
+    const struct checkpoint *checkpoint;
+    const char *kind;
+    const struct tensor *tensor;
+};
+
+static bool wants(const struct target *target, const struct piece *piece)
+{
+    return strcmp(checkpoint_kind(target->checkpoint, piece->kind), target->kind) == 0;
+}
+
+/* Of a run of the tensor's elements, to each of this rank's pieces what it wants. */
+static int take(void *context, size_t begin, const float *values, size_t count, struct fail *fail)
+{
+    const struct target *target = context;
+    struct slice run = {target->tensor->slice.begin + begin, count};
+    int error = 0;
+    for (size_t i = 0; i < target->checkpoint->pieces.count && !error; i++) {
+        const struct piece *piece = &target->checkpoint->pieces.items[i];
+        struct slice part = slice_overlap(piece->slice, run);
+        if (part.count > 0 && wants(target, piece))
+            error = pieces_put(piece, part, values + (part.begin - run.begin), fail);
+    }
+    return error;
+}
+
+static bool is_wanted(const struct target *target, const struct inventory_piece *saved)
+{
+    struct slice slice = {target->tensor->slice.begin + saved->begin, saved->count};
+    for (size_t i = 0; i < target->checkpoint->pieces.count; i++) {
+        const struct piece *piece = &target->checkpoint->pieces.items[i];
+        if (slice_overlap(piece->slice, slice).count > 0 && wants(target, piece))
             return true;
     }
     return false;
 }
 
-/* A deeper network's file holds all that a shallower one looks for, and more. */
-static int check_tensors(const struct tensorfile_reader *reader, const struct model *model,
-                         struct fail *fail)
+/* Every saved tensor is the model's, as was checked. */
+static struct target target_of(const struct checkpoint *checkpoint,
+                               const struct inventory *inventory,
+                               const struct inventory_piece *saved)
 {
-    for (size_t i = 0; i < tensorfile_count(reader); i++) {
-        const struct tensorfile_entry *entry = tensorfile_at(reader, i);
-        if (!belongs(entry, model))
-            return fail_set(fail, -EINVAL,
-                            "the file holds %s, which this model does not have: give the "
-                            "--hidden, --no-bias and --tie it was made with",
-                            entry->name);
+    const struct model *model = checkpoint->optimizer->model;
+    const char *name = inventory->tensors[saved->tensor].name;
+    struct target target = {checkpoint, inventory->kinds[saved->kind], &model->tensors[0]};
+    for (size_t i = 0; i < model->tensor_count; i++)
+        if (strcmp(model->tensors[i].name, name) == 0)
+            target.tensor = &model->tensors[i];
+    return target;
+}
+
+/* A file is opened when the first of its pieces is wanted. */
+static int read_file(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                     size_t file, const char *folder, struct fail *fail)
+{
+    char path[SHELF_PATH_BYTES + TENSORFILE_NAME_BYTES];
+    struct slicefile slicefile;
+    bool open = false;
+    int error = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, inventory->files[file].name);
+    for (size_t i = 0; i < inventory->piece_count && !error; i++) {
+        const struct inventory_piece *saved = &inventory->pieces[i];
+        struct target target = target_of(checkpoint, inventory, saved);
+        struct slicefile_sink sink = {take, &target};
+        if (saved->file != file || !is_wanted(&target, saved))
+            continue;
+        if (!open)
+            error = slicefile_open(&slicefile, path, &inventory->files[file], fail);
+        open = open || !error;
+        if (!error)
+            error = slicefile_read(&slicefile, inventory, saved, &sink, fail);
     }
-    return 0;
+    if (open)
+        slicefile_close(&slicefile);
+    return error;
 }
 
-/* Puts the file's name in front of what is wrong with it. */
-static int name_file(const char *path, const struct fail *inner, struct fail *fail)
+static int read_files(const struct checkpoint *checkpoint, const struct inventory *inventory,
+                      const char *folder, struct fail *fail)
 {
-    if (strstr(inner->text, path))
-        return fail_set(fail, inner->code, "%s", inner->text);
-    return fail_set(fail, inner->code, "%s: %s", path, inner->text);
+    int error = 0;
+    for (size_t i = 0; i < inventory->file_count && !error; i++)
+        error = read_file(checkpoint, inventory, i, folder, fail);
+    return error;
 }
 
-bool checkpoint_exists(const char *directory)
+int checkpoint_load(const struct checkpoint *checkpoint, const char *directory,
+                    struct checkpoint_source *source, struct fail *fail)
 {
-    char path[PATH_BYTES];
-    struct stat there;
-    checkpoint_path(path, directory);
-    return lstat(path, &there) == 0 || errno != ENOENT;
-}
-
-int checkpoint_load(const struct checkpoint *checkpoint, const char *directory, struct fail *fail)
-{
-    char path[PATH_BYTES];
+    struct inventory inventory = {0};
     struct fail inner = {0};
-    struct checkpoint_counts counts = {checkpoint->optimizer, checkpoint->scale};
-    struct tensorfile_reader *reader = NULL;
-    checkpoint_path(path, directory);
-    int error = tensorfile_open(&reader, path, &inner);
+    int error = shelf_latest(source->path, directory, fail);
+    if (error == -ENOENT)
+        return fail_set(fail, error, "there is no checkpoint in %s", directory);
+    if (error)
+        return error;
+    error = inventory_read(&inventory, source->path, fail);
     if (!error)
-        error = check_settings(reader, checkpoint, &inner);
+        error = check(checkpoint, &inventory, &inner);
     if (!error)
-        error = checkpoint_counts_read(&counts, reader, &inner);
+        error = checkpoint_counts_read(checkpoint, &inventory, &inner);
+    if (inner.code)
+        fail_set(fail, error, "%s: %s", source->path, inner.text);
     if (!error)
-        error = check_tensors(reader, checkpoint->optimizer->model, &inner);
-    if (!error)
-        error = read_tensors(reader, checkpoint, &inner);
-    tensorfile_close(reader);
-    return error ? name_file(path, &inner, fail) : 0;
-}
-
-int checkpoint_load_parameters(const char *path, const struct model *model, struct slice slice,
-                               float *values, struct fail *fail)
-{
-    struct fail inner = {0};
-    struct tensorfile_reader *reader = NULL;
-    int error = tensorfile_open(&reader, path, &inner);
-    if (!error)
-        error = check_tensors(reader, model, &inner);
-    for (size_t i = 0; i < model->tensor_count && !error; i++) {
-        const struct tensor *tensor = &model->tensors[i];
-        const struct tensorfile_entry *entry = find(reader, "param", tensor);
-        struct slice part = slice_overlap(tensor->slice, slice);
-        error = read_part(reader, entry ? entry : find(reader, "", tensor), tensor, part,
-                          values + (part.begin - slice.begin), &inner);
-    }
-    tensorfile_close(reader);
-    return error ? name_file(path, &inner, fail) : 0;
+        error = read_files(checkpoint, &inventory, source->path, fail);
+    source->lesson = inventory.lesson;
+    source->stage = inventory.stage;
+    source->world = inventory.world;
+    inventory_release(&inventory);
+    return error;
 }

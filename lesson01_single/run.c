@@ -22,6 +22,15 @@ static bool speaks(const struct run *run)
     return first_rank(run) && !run->options.quiet;
 }
 
+static void introduce_source(const struct checkpoint_source *source)
+{
+    printf("going on from %s, saved by %zu rank%s of lesson %zu", source->path, source->world,
+           source->world == 1 ? "" : "s", source->lesson);
+    if (source->stage > 0)
+        printf(", stage %zu", source->stage);
+    printf("\n");
+}
+
 static void introduce(const struct run *run)
 {
     const struct environment *environment = &run->environment;
@@ -39,6 +48,8 @@ static void introduce(const struct run *run)
         run->trainer.activations.capacity * activations_width(&run->model, 1) * sizeof(float);
     if (run->optimizer.updates == run->updates)
         printf("all of them were made before: nothing is left to do\n");
+    if (run->source.lesson > 0)
+        introduce_source(&run->source);
     if (run->options.recompute > 1)
         printf("activations: %zu bytes, keeping one in %zu; all would be %zu\n",
                run->activation_bytes, run->options.recompute, all_bytes);

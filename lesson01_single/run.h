@@ -63,12 +63,11 @@ struct run {
 
     /* all (world * count) = every rank's mine (count), in rank order. */
     int (*gather)(void *context, const double *mine, size_t count, double *all, struct fail *fail);
-    /* See checkpoint.h, `gather`; NULL where the optimizer owns the whole slab. */
-    int (*gather_state)(void *context, size_t state, const float **whole, struct fail *fail);
     /* Points *whole to the slab of parameters (model.count), until the next call; NULL where param is it. */
     int (*gather_param)(void *context, const float **whole, struct fail *fail);
-    void *context, *state_context;       // of the first, and of the two others
+    void *context, *param_context;       // of the first, and of the second
     const struct optimizer_store *store; // of the optimizer's states; NULL: they are in memory
+    struct checkpoint_source source;     // what the run goes on from; of lesson 0: nothing
 
     struct proof proof;
     struct metrics metrics;
@@ -128,8 +127,8 @@ int run_close(struct run *run);
 /* all (world * count) = every rank's mine (count), in rank order, in any lesson. 0 or an error. */
 int run_share(struct run *run, const double *mine, size_t count, double *all);
 
-/* What a checkpoint of this run is made of. */
-struct checkpoint run_checkpoint(struct run *run);
+/* A checkpoint of this run, to save it or to load into it. */
+void run_checkpoint(struct run *run, bool loading, struct checkpoint *checkpoint);
 
 /* Is this one of the steps to verify: the first that make an update? Ask after run_loss. */
 bool run_verifies(const struct run *run, const struct step *step);

@@ -121,7 +121,7 @@ static int count_updates(struct run *run)
 static int check_writable(const char *directory, struct fail *fail)
 {
     char path[PATH_BYTES];
-    int length = snprintf(path, sizeof path, "%s/checkpoint.safetensors.try-XXXXXX", directory);
+    int length = snprintf(path, sizeof path, "%s/update.try-XXXXXX", directory);
     errno = ENAMETOOLONG;
     int file = length < PATH_BYTES ? mkstemp(path) : -1;
     if (file < 0)

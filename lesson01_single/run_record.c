@@ -7,20 +7,6 @@
 #include <errno.h>
 #include <math.h>
 
-struct checkpoint run_checkpoint(struct run *run)
-{
-    return (struct checkpoint){
-        .options = &run->options,
-        .sampler = &run->sampler,
-        .optimizer = &run->optimizer,
-        .scale = &run->scale,
-        .param = run->param,
-        .writes = run->environment.rank == 0,
-        .gather = run->gather_state,
-        .context = run->state_context,
-    };
-}
-
 /* A lesson whose communication does not overlap waits for all of it. */
 static struct metrics_times times_of(const struct run *run)
 {
@@ -162,7 +148,7 @@ static int record_dump(struct run *run, const struct step *step)
     if (!run->options.dump || step->index >= run->options.dump_steps)
         return 0;
     const float *param = run->param;
-    int error = run->gather_param ? run->gather_param(run->state_context, &param, &run->fail) : 0;
+    int error = run->gather_param ? run->gather_param(run->param_context, &param, &run->fail) : 0;
     if (error)
         return error;
     struct dump dump = {
@@ -177,19 +163,35 @@ static int record_dump(struct run *run, const struct step *step)
     return dump_step(&dump, step->index, &loss, &run->fail);
 }
 
+/* The good one of before is worth more. Where each rank has but a part, it looks at that, and all decide. */
+static int check_finite(struct run *run)
+{
+    size_t count = run->optimizer.packed_param ? run->optimizer.count : run->model.count;
+    double mine = 0, all[ENVIRONMENT_WORLD_MOST];
+    for (size_t i = 0; i < count && mine == 0; i++)
+        if (!isfinite(run->param[i]))
+            mine = (double)run->param[i];
+    int error = run_share(run, &mine, 1, all);
+    if (mine != 0)
+        return refuse_update(run, "a parameter", mine);
+    for (int rank = 0; rank < run->environment.world && !error; rank++)
+        if (all[rank] != 0)
+            error = refuse_update(run, "another rank's parameter", all[rank]);
+    return error;
+}
+
 static int record_checkpoint(struct run *run)
 {
     size_t updates = run->optimizer.updates, every = run->options.save_every;
     bool due = updates == run->updates || (every > 0 && updates % every == 0);
+    struct checkpoint checkpoint;
     if (!run->options.save || !due)
         return 0;
-    size_t count = run->optimizer.packed_param ? run->optimizer.count : run->model.count;
-    for (size_t i = 0; i < count; i++) // the good one of before is worth more
-        if (!isfinite(run->param[i]))
-            return refuse_update(run, "a parameter", (double)run->param[i]);
-    struct checkpoint checkpoint = run_checkpoint(run);
+    run_checkpoint(run, false, &checkpoint);
     double began = trace_begin(run->trace);
-    int error = checkpoint_save(&checkpoint, &run->fail);
+    int error = check_finite(run);
+    if (!error)
+        error = checkpoint_save(&checkpoint, &run->fail);
     trace_end(run->trace, TRACE_CHECKPOINT, 0, began);
     return error;
 }

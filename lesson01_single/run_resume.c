@@ -27,13 +27,19 @@ static int check_updates(struct run *run, const char *directory)
                     directory, made, made == 1 ? " was" : "s were", run->updates);
 }
 
-/* A rank that reads another folder, or none, would begin elsewhere. */
-static int compare_updates(struct run *run)
+/* A rank that cannot go on stops all; one that reads another folder, or none, would begin elsewhere. */
+static int compare_updates(struct run *run, int error)
 {
-    double mine = (double)run->optimizer.updates, all[ENVIRONMENT_WORLD_MOST];
-    int error = run_share(run, &mine, 1, all);
-    for (int rank = 1; rank < run->environment.world && !error; rank++)
-        if (all[rank] != all[0])
+    double mine = error ? -1 : (double)run->optimizer.updates, all[ENVIRONMENT_WORLD_MOST];
+    int broken = run_share(run, &mine, 1, all);
+    if (error || broken)
+        return error ? error : broken;
+    for (int rank = 0; rank < run->environment.world && !error; rank++)
+        if (all[rank] < 0)
+            error =
+                fail_set(&run->fail, -ECANCELED, "--resume %s: rank %d cannot go on, and says why",
+                         run->options.resume, rank);
+        else if (all[rank] != all[0])
             error =
                 fail_set(&run->fail, -EINVAL,
                          "--resume %s: rank 0 has a checkpoint of %.0f updates and rank %d one of "
@@ -42,15 +48,32 @@ static int compare_updates(struct run *run)
     return error;
 }
 
+/* The folder to go on from, or NULL: there is none, and that is no error. */
+static int find_directory(struct run *run, const char **directory)
+{
+    char path[SHELF_PATH_BYTES];
+    *directory = run->options.resume;
+    if (!resumes_what_there_is(&run->options))
+        return 0;
+    *directory = run->options.save;
+    int error = shelf_latest(path, *directory, &run->fail);
+    if (error != -ENOENT)
+        return error;
+    *directory = NULL;
+    return 0;
+}
+
 int run_resume(struct run *run)
 {
-    const struct options *options = &run->options;
-    const char *directory = options->resume;
-    if (resumes_what_there_is(options))
-        directory = checkpoint_exists(options->save) ? options->save : NULL;
-    struct checkpoint checkpoint = run_checkpoint(run);
-    int error = directory ? checkpoint_load(&checkpoint, directory, &run->fail) : 0;
-    if (!error)
+    struct checkpoint checkpoint;
+    const char *directory;
+    if (!run->options.resume)
+        return 0;
+    int error = find_directory(run, &directory);
+    run_checkpoint(run, true, &checkpoint);
+    if (!error && directory)
+        error = checkpoint_load(&checkpoint, directory, &run->source, &run->fail);
+    if (!error && directory)
         error = check_updates(run, directory);
-    return error || !options->resume ? error : compare_updates(run);
+    return compare_updates(run, error);
 }

@@ -51,16 +51,7 @@ static void on_layer(void *context, size_t layer)
     zero3_layer(&((struct zero *)context)->zero3, layer);
 }
 
-/* --- for dumps and checkpoints ----------------------------------------------------------------- */
-
-/* A slab of gradients is free between an update and the next backward. */
-static int gather_state(void *context, size_t index, const float **whole, struct fail *fail)
-{
-    struct zero *zero = context;
-    float *slab = zero->whole ? zero->whole : zero->run->grad;
-    *whole = slab;
-    return zero_gather_state(zero, index, slab, fail);
-}
+/* --- for dumps --------------------------------------------------------------------------------- */
 
 static int gather_param(void *context, const float **whole, struct fail *fail)
 {
@@ -70,18 +61,16 @@ static int gather_param(void *context, const float **whole, struct fail *fail)
     return error ? fail_set(fail, error, "%s", comm_fail(zero->ddp.comm)->text) : 0;
 }
 
+/* Dumps hold whole parameters in every stage. */
 static int take_whole(struct zero *zero)
 {
     struct run *run = zero->run;
     run->gather_param = zero->stage >= 3 ? gather_param : NULL;
-    run->gather_state = gather_state;
-    run->state_context = zero;
-    bool wanted =
-        (zero->stage >= 2 && run->options.save) || (zero->stage >= 3 && run->options.dump);
-    if (!wanted)
+    run->param_context = zero;
+    if (zero->stage < 3 || !run->options.dump)
         return 0;
     zero->whole = memory_floats(&run->memory, MEMORY_OTHER, run->model.count);
-    return zero->whole ? 0 : fail_set(&run->fail, -ENOMEM, "no memory to write whole tensors");
+    return zero->whole ? 0 : fail_set(&run->fail, -ENOMEM, "no memory to dump whole tensors");
 }
 
 /* --- begin and end ----------------------------------------------------------------------------- */
@@ -108,10 +97,6 @@ static int init_parameters(struct zero *zero)
 int zero_init(struct zero *zero, struct run *run, struct comm *comm)
 {
     *zero = (struct zero){.stage = run->options.stage, .run = run};
-    if (zero->stage >= 3 && (run->options.save || run->options.resume)) {
-        run->exit_code = EXIT_USAGE;
-        return fail_set(&run->fail, -EINVAL, "--stage 3 does not take --save and --resume yet");
-    }
     zero->ddp = (struct ddp){
         .grad = run->grad, .reduce = reduce_in_place, .owner = zero, .trace = run->trace};
     zero->places.context = zero;

@@ -76,6 +76,30 @@ void lesson_dumps_equal(const struct folder *folder, const char *arguments)
     program_close(&program);
 }
 
+void lesson_consolidate(const struct folder *folder, const char *save)
+{
+    char command[COMMAND_BYTES];
+    struct program program;
+    snprintf(command, sizeof command, "exec \"${LAUNCH%%/*}/consolidate\" %s %s.safetensors", save,
+             save);
+    program_run(&program, folder->path, command);
+    ck_assert_msg(program.code == 0, "consolidate %s: exit code %d\n%s%s", save, program.code,
+                  program.out, program.err);
+    program_close(&program);
+}
+
+void lesson_saves_equal(const struct folder *folder, const char *a, const char *b, const char *what)
+{
+    char command[COMMAND_BYTES];
+    struct program program;
+    lesson_consolidate(folder, a);
+    lesson_consolidate(folder, b);
+    snprintf(command, sizeof command, "cmp %s.safetensors %s.safetensors", a, b);
+    program_run(&program, folder->path, command);
+    ck_assert_msg(program.code == 0, "%s: %s%s", what, program.out, program.err);
+    program_close(&program);
+}
+
 void lesson_read(const struct folder *folder, const char *path, const char *tensor, float *values,
                  size_t count)
 {

@@ -32,7 +32,15 @@ void lesson_fails(const struct folder *folder, struct lesson lesson, const char 
 /* build/verify with these arguments, "a b" for instance, must find no difference. */
 void lesson_dumps_equal(const struct folder *folder, const char *arguments);
 
-/* A tensor of a dump's or checkpoint's file, `path` in the folder, must have `count` values. */
+/* build/consolidate of what --save has left in `save`, to `save`.safetensors. */
+void lesson_consolidate(const struct folder *folder, const char *save);
+
+/* Two saves must be of the same update, parameters, states and settings, bit for bit, whoever wrote them in
+ * whatever pieces. `what` is said when they are not. */
+void lesson_saves_equal(const struct folder *folder, const char *a, const char *b,
+                        const char *what);
+
+/* A tensor of a dump's or consolidated file, `path` in the folder, must have `count` values. */
 void lesson_read(const struct folder *folder, const char *path, const char *tensor, float *values,
                  size_t count);
 

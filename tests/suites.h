@@ -82,7 +82,10 @@ Suite *offload_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *nonfinite_suite(void);
+Suite *shelf_suite(void);
+Suite *pieces_suite(void);
 Suite *checkpoint_suite(void);
+Suite *consolidate_suite(void);
 Suite *overlap_suite(void);
 Suite *traces_suite(void);
 Suite *forks_suite(void);
@@ -187,7 +190,10 @@ static const struct suite_entry suites[] = {
     {"corpus", corpus_suite},
     {"run", run_suite},
     {"nonfinite", nonfinite_suite},
+    {"shelf", shelf_suite},
+    {"pieces", pieces_suite},
     {"checkpoint", checkpoint_suite},
+    {"consolidate", consolidate_suite},
     {"overlap", overlap_suite},
     {"traces", traces_suite},
     {"forks", forks_suite},

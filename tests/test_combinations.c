@@ -114,11 +114,7 @@ START_TEST(a_resumed_run_ends_like_one_that_never_stopped)
     snprintf(arguments, sizeof arguments, "%s --steps 7 --verify 2 --resume half --save half",
              flags);
     lesson_ok(&folder, lesson, arguments);
-    struct program program;
-    program_run(&program, folder.path,
-                "cmp whole/checkpoint.safetensors half/checkpoint.safetensors");
-    ck_assert_msg(program.code == 0, "%s: %s%s", flags, program.out, program.err);
-    program_close(&program);
+    lesson_saves_equal(&folder, "whole", "half", flags);
     folder_close(&folder);
 }
 END_TEST

@@ -184,7 +184,7 @@ START_TEST(a_checkpoint_resumes_frozen_but_not_thawed)
     lesson_ok(&folder, (struct lesson){3, 2}, "--hidden 6 --freeze fc1 --steps 4 --resume whole");
     lesson_ok(&folder, (struct lesson){4, 3}, "--hidden 6 --freeze fc1 --steps 4 --resume frozen");
     lesson_fails(&folder, (struct lesson){1, 1}, "--hidden 6 --steps 4 --resume frozen", 1,
-                 "the file has nothing for fc1.weight (another model, or frozen in it?)");
+                 "it has no momentum of fc1.weight (another model, or frozen in it?)");
     folder_close(&folder);
 }
 END_TEST

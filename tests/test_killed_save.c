@@ -1,10 +1,11 @@
 /*
- * A run is killed while it saves a checkpoint: before the save's first system call, before its second,
+ * A rank is killed while its run saves a checkpoint: before the save's first system call, before its second,
  * and so on to the last. Whenever it is, what is found afterwards is the old checkpoint or the new
  * one, whole, and the run that goes on from it ends as if nothing had happened.
  *
- * The run is traced (ptrace) and stopped at every system call; the save begins where it opens a file
- * whose name says that it is written aside.
+ * The rank is traced (ptrace) and stopped at every system call; the save begins where it names a folder
+ * that is written aside. Of several ranks each is the victim in turn, and only calls that change something
+ * count: how often it looks for its peers is never the same. The survivors must end by themselves.
  */
 #include "tests/folder.h"
 #include "tests/lessons.h"
@@ -26,7 +27,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { PATH_BYTES = 512, CALLS_MOST = 200 };
+enum { PATH_BYTES = 512, CALLS_MOST = 200, RANKS = 3 };
 
 /* A text of the traced process; "" where there is none. */
 static void peek_text(pid_t pid, long address, char text[PATH_BYTES])
@@ -43,6 +44,11 @@ static void peek_text(pid_t pid, long address, char text[PATH_BYTES])
     }
 }
 
+struct job {
+    int lesson, world, victim;
+    int port; // where the ranks meet
+};
+
 /* Is the call that is about to be made the first one of a save? */
 static bool begins_save(pid_t pid)
 {
@@ -50,35 +56,57 @@ static bool begins_save(pid_t pid)
     if (ptrace(PTRACE_PEEKUSER, pid, 8 * ORIG_RAX, 0) != SYS_openat)
         return false;
     peek_text(pid, ptrace(PTRACE_PEEKUSER, pid, 8 * RSI, 0), path);
-    return strstr(path, "checkpoint.safetensors.tmp-") != NULL;
+    return strstr(path, "update-00000004.tmp-") != NULL;
 }
 
-/* The traced child: lesson 1 in the folder. */
-static void become_lesson(const struct folder *folder)
+static bool counts(const struct job *job, pid_t pid)
 {
+    static const long changing[] = {SYS_openat, SYS_mkdir,    SYS_write, SYS_fsync,     SYS_close,
+                                    SYS_rename, SYS_unlinkat, SYS_rmdir, SYS_exit_group};
+    long call = ptrace(PTRACE_PEEKUSER, pid, 8 * ORIG_RAX, 0);
+    for (size_t i = 0; i < sizeof changing / sizeof *changing; i++)
+        if (call == changing[i])
+            return true;
+    return job->world == 1;
+}
+
+static void set_number(const char *name, int value)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    setenv(name, text, 1);
+}
+
+/* A child: a rank of the lesson in the folder. */
+static void become_rank(const struct folder *folder, const struct job *job, int rank)
+{
+    static const char *const names[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",
+                                        "lesson04_zero"};
     char path[PATH_BYTES] = "";
     if (readlink("/proc/self/exe", path, sizeof path - 20) < 0)
         _exit(97);
     char *name = strrchr(path, '/'); // of this test; the lesson was built beside it
-    snprintf(name, sizeof path - (size_t)(name - path), "/lesson01_single");
+    snprintf(name, sizeof path - (size_t)(name - path), "/%s", names[job->lesson - 1]);
     char *arguments[] = {path,     "--hidden", "4",        "--steps", "4",       "--no-verify",
                          "--save", "s",        "--resume", "s",       "--quiet", NULL};
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    if (chdir(folder->path) != 0 || !freopen("/dev/null", "w", stdout) ||
-        ptrace(PTRACE_TRACEME, 0, 0, 0) != 0)
+    setenv("MASTER_ADDR", "127.0.0.1", 1);
+    set_number("MASTER_PORT", job->port);
+    set_number("RANK", rank);
+    set_number("WORLD_SIZE", job->world);
+    bool quiet = freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
+    if (chdir(folder->path) != 0 || !quiet ||
+        (rank == job->victim && ptrace(PTRACE_TRACEME, 0, 0, 0) != 0))
         _exit(99);
     execv(path, arguments);
     _exit(98);
 }
 
-/* Kills it before call `fatal` of the save, from 0. False: it had made all its calls, and ended. */
-static bool kill_before_call(const struct folder *folder, int fatal)
+/* Lets it go until call `fatal` of its save, from 0, is about to be made. False: it has ended before. */
+static bool trace(const struct job *job, pid_t pid, int fatal)
 {
     int status, calls = -1; // of the save so far; -1: it has not begun
     bool entering = false;  // every call stops twice
-    pid_t pid = fork();
-    if (pid == 0)
-        become_lesson(folder);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_msg(WIFSTOPPED(status), "cannot be traced: %d", status);
     for (;;) {
@@ -89,12 +117,35 @@ static bool kill_before_call(const struct folder *folder, int fatal)
             return false;
         }
         entering = !entering;
-        if (entering && (calls >= 0 || begins_save(pid)) && ++calls == fatal)
-            break;
+        if (!entering || (calls < 0 && !begins_save(pid)))
+            continue;
+        if ((calls < 0 || counts(job, pid)) && ++calls == fatal)
+            return true;
     }
-    kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    return true;
+}
+
+/* Kills the victim before that call. False: it had made all its calls, and ended, as did all. */
+static bool kill_before_call(const struct folder *folder, struct job *job, int fatal)
+{
+    pid_t pids[RANKS];
+    int status;
+    job->port = program_port();
+    for (int rank = 0; rank < job->world; rank++) {
+        pids[rank] = fork();
+        if (pids[rank] == 0)
+            become_rank(folder, job, rank);
+    }
+    bool killed = trace(job, pids[job->victim], fatal);
+    if (killed) {
+        kill(pids[job->victim], SIGKILL);
+        ck_assert_int_eq(waitpid(pids[job->victim], &status, 0), pids[job->victim]);
+    }
+    for (int rank = 0; rank < job->world; rank++)
+        if (rank != job->victim) {
+            ck_assert_int_eq(waitpid(pids[rank], &status, 0), pids[rank]);
+            ck_assert_msg(killed || status == 0, "rank %d ended with %d", rank, status);
+        }
+    return killed;
 }
 
 static void must_hold(const struct folder *folder, int call, const char *command)
@@ -106,33 +157,47 @@ static void must_hold(const struct folder *folder, int call, const char *command
     program_close(&program);
 }
 
+static const struct job jobs[] = {
+    {1, 1, 0, 0}, {4, RANKS, 0, 0}, {4, RANKS, 1, 0}, {4, RANKS, 2, 0}, {2, 2, 0, 0}};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
 START_TEST(a_save_killed_at_any_call_leaves_the_old_one_or_the_new_one)
 {
     static const char one[] = "--hidden 4 --no-verify --quiet";
     struct folder folder;
+    struct job job = jobs[_i];
+    struct lesson lesson = {job.lesson, job.world};
     char arguments[128];
     int call = 0;
     folder_open(&folder);
     snprintf(arguments, sizeof arguments, "%s --steps 2 --save old", one);
-    lesson_ok(&folder, (struct lesson){1, 1}, arguments);
+    lesson_ok(&folder, lesson, arguments);
     snprintf(arguments, sizeof arguments, "%s --steps 4 --save new", one);
-    lesson_ok(&folder, (struct lesson){1, 1}, arguments);
+    lesson_ok(&folder, lesson, arguments);
+    lesson_consolidate(&folder, "old");
+    lesson_consolidate(&folder, "new");
     must_hold(&folder, -1, "cp -r old s");
     for (bool killed = true; killed; call++) {
         ck_assert_int_lt(call, CALLS_MOST);
-        killed = kill_before_call(&folder, call);
+        killed = kill_before_call(&folder, &job, call);
+        must_hold(&folder, call, "\"${LAUNCH%/*}/consolidate\" s s.safetensors");
         must_hold(&folder, call,
-                  "cd s; cmp checkpoint.safetensors ../old/checkpoint.safetensors 2> /dev/null || "
-                  "cmp checkpoint.safetensors ../new/checkpoint.safetensors");
-        must_hold(&folder, call, "cp old/checkpoint.safetensors s/");
+                  "cmp s.safetensors old.safetensors 2> /dev/null || cmp s.safetensors "
+                  "new.safetensors");
+        must_hold(
+            &folder, call,
+            "cd s && rm -rf update-00000002 update-00000004 && cp -r ../old/update-00000002 .");
     }
-    ck_assert_int_gt(call, 6); // open, write, sync, close, rename, sync, and the end
-    must_hold(&folder, call, "[ \"$(ls s)\" = checkpoint.safetensors ]"); // nothing is left aside
+    ck_assert_int_gt(call, job.victim == 0 ? 12 : 5); // open, write, sync, rename, close, sync, ...
+    if (job.lesson == 4 || job.victim == 0) // the last run swept what all before had left aside
+        must_hold(&folder, call, "[ \"$(ls s)\" = update-00000002 ]");
     folder_close(&folder);
 }
 END_TEST
 
 #else
+enum { JOBS = 1 };
+
 START_TEST(a_save_killed_at_any_call_leaves_the_old_one_or_the_new_one)
 {
     printf("killed_save: skipped: it traces system calls of Linux on x86-64, not of sanitized "
@@ -145,8 +210,9 @@ Suite *killed_save_suite(void)
 {
     Suite *suite = suite_create("killed_save");
     TCase *tcase = tcase_create("killed_save");
-    tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, a_save_killed_at_any_call_leaves_the_old_one_or_the_new_one);
+    tcase_set_timeout(tcase, 600);
+    tcase_add_loop_test(tcase, a_save_killed_at_any_call_leaves_the_old_one_or_the_new_one, 0,
+                        JOBS);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -159,18 +159,6 @@ static void write_line(const struct folder *folder, const char *target)
 static const char set[] = "--data line.csv --hidden 5 --batch 8 --no-shuffle --precision fp16 --lr "
                           "0.001 --optimizer adam ";
 
-/* Byte for byte: parameters, state, scale, and what was skipped. */
-static void same_checkpoints(const struct folder *folder, const char *both)
-{
-    char command[256];
-    struct program program;
-    snprintf(command, sizeof command,
-             "set -- %s; cmp $1/checkpoint.safetensors $2/checkpoint.safetensors", both);
-    program_run(&program, folder->path, command);
-    ck_assert_msg(program.code == 0, "%s%s", program.out, program.err);
-    program_close(&program);
-}
-
 /* 2 (1000 - y) / 8 times 65536 is too much for fp16; it halves until it is not. Only one rank has the
  * sample. */
 START_TEST(all_ranks_skip_an_update_that_overflows_on_one)
@@ -192,7 +180,7 @@ START_TEST(all_ranks_skip_an_update_that_overflows_on_one)
         ck_assert(strstr(program.out, "all hold") && !strstr(program.out, "verify step 0:"));
         program_close(&program);
     }
-    same_checkpoints(&folder, "3 4");
+    lesson_saves_equal(&folder, "3", "4", "two lessons");
     folder_close(&folder);
 }
 END_TEST
@@ -214,7 +202,7 @@ START_TEST(all_ranks_skip_an_update_that_overflows_in_one_shard)
         ck_assert_ptr_nonnull(strstr(program.out, "step 0: the gradient of rank "));
         program_close(&program);
     }
-    same_checkpoints(&folder, "3 4");
+    lesson_saves_equal(&folder, "3", "4", "two lessons");
     folder_close(&folder);
 }
 END_TEST
@@ -303,7 +291,7 @@ START_TEST(a_resumed_run_goes_on_with_its_scale_bit_for_bit)
     lesson_ok(&folder, lesson, arguments);
     snprintf(arguments, sizeof arguments, "%s --steps 20 --save half --resume half", set);
     lesson_ok(&folder, lesson, arguments);
-    same_checkpoints(&folder, "whole half");
+    lesson_saves_equal(&folder, "whole", "half", "resumed");
     folder_close(&folder);
 }
 END_TEST
