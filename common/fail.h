@@ -10,7 +10,10 @@
 #ifndef COMMON_FAIL_H
 #define COMMON_FAIL_H
 
-enum { FAIL_TEXT_BYTES = 1024 };
+#include <errno.h>
+
+/* FAIL_ELSEWHERE, a code: it is another rank that failed, and that one says why. */
+enum { FAIL_TEXT_BYTES = 1024, FAIL_ELSEWHERE = -EOWNERDEAD };
 
 struct fail {
     int code; // 0 while all is well, else a negative errno

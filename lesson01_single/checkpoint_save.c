@@ -54,7 +54,7 @@ static int agree(struct saving *saving, int error, size_t count, struct fail *fa
         return error ? error : broken;
     for (int rank = 0; rank < checkpoint->world; rank++)
         if (saving->all[(size_t)rank * count] != 0)
-            return fail_set(fail, -ECANCELED,
+            return fail_set(fail, FAIL_ELSEWHERE,
                             "rank %d could not save update %zu to %s, and says why; what was saved "
                             "before is as it was",
                             rank, checkpoint->optimizer->updates, checkpoint->options->save);

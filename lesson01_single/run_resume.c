@@ -36,9 +36,9 @@ static int compare_updates(struct run *run, int error)
         return error ? error : broken;
     for (int rank = 0; rank < run->environment.world && !error; rank++)
         if (all[rank] < 0)
-            error =
-                fail_set(&run->fail, -ECANCELED, "--resume %s: rank %d cannot go on, and says why",
-                         run->options.resume, rank);
+            error = fail_set(&run->fail, FAIL_ELSEWHERE,
+                             "--resume %s: rank %d cannot go on, and says why", run->options.resume,
+                             rank);
         else if (all[rank] != all[0])
             error =
                 fail_set(&run->fail, -EINVAL,

@@ -141,6 +141,8 @@ static void let_the_cause_end(void)
 void meet_report(struct run *run, const struct comm *comm)
 {
     const struct fail *fail = comm ? comm_fail(comm) : NULL;
+    if (run->fail.code == FAIL_ELSEWHERE)
+        let_the_cause_end();
     if (!fail || fail->code == 0 || run->fail.code != 0)
         return;
     fail_set(&run->fail, fail->code, "%s", fail->text);

@@ -86,6 +86,7 @@ Suite *shelf_suite(void);
 Suite *pieces_suite(void);
 Suite *checkpoint_suite(void);
 Suite *consolidate_suite(void);
+Suite *disk_suite(void);
 Suite *overlap_suite(void);
 Suite *traces_suite(void);
 Suite *forks_suite(void);
@@ -194,6 +195,7 @@ static const struct suite_entry suites[] = {
     {"pieces", pieces_suite},
     {"checkpoint", checkpoint_suite},
     {"consolidate", consolidate_suite},
+    {"disk", disk_suite},
     {"overlap", overlap_suite},
     {"traces", traces_suite},
     {"forks", forks_suite},

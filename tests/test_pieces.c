@@ -306,6 +306,38 @@ START_TEST(one_rank_that_fails_fails_all_and_the_one_before_stays)
 }
 END_TEST
 
+static int folderless_body(struct ranks_self *self)
+{
+    const struct plan *plan = self->context;
+    struct holder holder;
+    struct checkpoint checkpoint;
+    struct fail fail = {0};
+    holder_open(&holder, plan->folder, "none", plan->kind, self->world, self->rank);
+    holder_checkpoint(&holder, false, self->world, self->rank, &checkpoint);
+    checkpoint.gather = gather_numbers;
+    checkpoint.context = self->comm;
+    int error = checkpoint_save(&checkpoint, &fail);
+    const char *words =
+        self->rank == 0 ? "cannot make the folder" : "rank 0 could not save update 7";
+    int wrong =
+        ranks_expect(self, error != 0 && strstr(fail.text, words), "%d: %s", error, fail.text);
+    holder_close(&holder);
+    return wrong;
+}
+
+/* As one that became read-only in the middle of a run. */
+START_TEST(a_folder_that_cannot_be_made_fails_all)
+{
+    struct folder folder;
+    struct ranks_result result;
+    struct plan plan = {&folder, OPTIMIZER_SGD};
+    folder_open(&folder);
+    ranks_run(3, folderless_body, &plan, &result);
+    ranks_assert_ok(&result);
+    folder_close(&folder);
+}
+END_TEST
+
 /* Case 21: a save that some rank's part is missing from is none. */
 START_TEST(a_save_without_some_rank_s_part_is_refused)
 {
@@ -339,6 +371,7 @@ Suite *pieces_suite(void)
     tcase_add_loop_test(tcase, a_file_that_is_cut_or_longer_is_refused_by_its_name, 0, FILES);
     tcase_add_test(tcase, a_file_of_another_update_is_refused);
     tcase_add_test(tcase, one_rank_that_fails_fails_all_and_the_one_before_stays);
+    tcase_add_test(tcase, a_folder_that_cannot_be_made_fails_all);
     tcase_add_test(tcase, a_save_without_some_rank_s_part_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
