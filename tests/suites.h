@@ -76,6 +76,8 @@ Suite *rebuild_suite(void);
 Suite *explain_buckets_suite(void);
 Suite *bucketmodel_suite(void);
 Suite *compress_suite(void);
+Suite *pool_suite(void);
+Suite *script_suite(void);
 Suite *zero_suite(void);
 Suite *tiles_suite(void);
 Suite *offload_suite(void);
@@ -106,6 +108,7 @@ Suite *namespaces_suite(void);
 Suite *mutants_suite(void);
 Suite *mutants_half_suite(void);
 Suite *model_mutants_suite(void);
+Suite *zero_mutants_suite(void);
 
 struct suite_entry {
     const char *name;
@@ -185,6 +188,8 @@ static const struct suite_entry suites[] = {
     {"explain_buckets", explain_buckets_suite},
     {"bucketmodel", bucketmodel_suite},
     {"compress", compress_suite},
+    {"pool", pool_suite},
+    {"script", script_suite},
     {"zero", zero_suite},
     {"tiles", tiles_suite},
     {"offload", offload_suite},
@@ -215,6 +220,7 @@ static const struct suite_entry suites[] = {
     {"mutants", mutants_suite},
     {"mutants_half", mutants_half_suite},
     {"model_mutants", model_mutants_suite},
+    {"zero_mutants", zero_mutants_suite},
     {NULL, NULL},
 };
 

@@ -1,0 +1,97 @@
+/* What a pass will ask for: hand-worked, and what a pass really asks for. */
+#include "lesson04_zero/script.h"
+#include "lesson04_zero/zero2.h"
+#include "lesson04_zero/zero3.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <string.h>
+
+/* Buckets are tensors here, the last one first: fc3.weight is 0, fc2.weight 1, fc1.weight 2. */
+struct script_row {
+    const char *why, *arguments;
+    size_t uses[12];  // from 1, ends in 0
+    size_t open_most; // buckets being filled at the same time
+    size_t here_most; // and buckets of parameters
+};
+
+static const struct script_row rows[] = {
+    {"up and down", "--hidden 4,4", {1, 2, 3, 3, 2, 1}, 1, 2},
+    {"one layer", "--hidden none", {1, 1}, 1, 1},
+    {"nothing below fc2 learns", "--hidden 4,4 --freeze fc1", {1, 2, 3, 3, 2}, 1, 2},
+    /* a[3] is still there; a[1] is computed again, from a[0], before layer 2 comes back. */
+    {"again for activations",
+     "--hidden 4,4,4,4 --recompute 2",
+     {1, 2, 3, 4, 5, 5, 4, 3, 1, 2, 1},
+     1,
+     2},
+    /* fc2's is open from layer 3 to layer 2. */
+    {"a weight used twice", "--hidden 4,4,4 --tie fc3=fc2", {1, 2, 3, 4, 4, 3, 2, 1}, 1, 2},
+    /* fc2 uses fc4's weight: open from layer 4 to layer 2, while fc3's passes. */
+    {"a later weight used again",
+     "--hidden 4,4,4,4 --tie fc2=fc4",
+     {1, 2, 3, 4, 5, 5, 4, 3, 2, 1},
+     2,
+     2},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+START_TEST(a_script_is_the_hand_worked_one)
+{
+    const struct script_row *row = &rows[_i];
+    char text[256], *words[32];
+    int count = 0;
+    snprintf(text, sizeof text, "lesson --no-bias --steps 1 --quiet %s", row->arguments);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        words[count++] = word;
+    struct run run;
+    ck_assert_int_eq(run_open(&run, 1, count, words), 0);
+    struct bucket_plan plan;
+    struct bucket_order order = bucket_order_reverse(&run.model);
+    bucket_plan_make(&plan, &run.model, &order, 0, 0);
+    struct script script;
+    script_rehearse(&script, &run, &plan);
+    size_t uses = 0;
+    for (; row->uses[uses]; uses++)
+        ck_assert_msg(script.uses[uses] + 1 == row->uses[uses], "%s: use %zu is layer %zu",
+                      row->why, uses, script.uses[uses] + 1);
+    ck_assert_msg(script.use_count == uses, "%s: %zu uses", row->why, script.use_count);
+    ck_assert_msg(script.open_most == row->open_most, "%s: %zu open", row->why, script.open_most);
+    size_t here = script_here_most(&script, &run.model, &plan, zero3_sharded(&plan, 0));
+    ck_assert_msg(here == row->here_most, "%s: %zu here", row->why, here);
+    run_close(&run);
+}
+END_TEST
+
+/* 64-4-4-10 without biases: weights of 256, 16 and 40 floats. */
+START_TEST(buffers_are_as_many_and_as_large_as_must_be)
+{
+    struct model model;
+    struct bucket_plan plan;
+    size_t widths[4] = {64, 4, 4, 10}, rooms[MODEL_TENSORS_MOST];
+    model_plan(&model, widths, 3, false);
+    struct bucket_order order = bucket_order_reverse(&model);
+    bucket_plan_make(&plan, &model, &order, 0, 0);
+    struct script script = {.uses = {0, 1, 2, 2, 1, 0}, .use_count = 6, .open_most = 1};
+    ck_assert_uint_eq(zero2_rooms(&script, &plan, false, rooms), 2);
+    ck_assert(rooms[0] == 256 && rooms[1] == 256);
+    ck_assert_uint_eq(zero2_rooms(&script, &plan, true, rooms), 3); // for each bucket its own
+    ck_assert(rooms[0] == 40 && rooms[1] == 16 && rooms[2] == 256);
+    ck_assert_uint_eq(zero3_sharded(&plan, 0), 7);
+    ck_assert_uint_eq(zero3_sharded(&plan, 16 * sizeof(float)), 5); // the second one stays
+    ck_assert_uint_eq(zero3_rooms(&script, &model, &plan, 7, rooms), 2);
+    ck_assert_uint_eq(zero3_rooms(&script, &model, &plan, 5, rooms), 1);
+    ck_assert_uint_eq(rooms[0], 256);
+    ck_assert_uint_eq(zero3_rooms(&script, &model, &plan, 0, rooms), 0);
+}
+END_TEST
+
+Suite *script_suite(void)
+{
+    Suite *suite = suite_create("script");
+    TCase *tcase = tcase_create("script");
+    tcase_add_loop_test(tcase, a_script_is_the_hand_worked_one, 0, ROWS);
+    tcase_add_test(tcase, buffers_are_as_many_and_as_large_as_must_be);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
