@@ -5,8 +5,8 @@
 #
 # The same network on Fashion-MNIST, the same global batch and optimizer, one thread in every process.
 # World 1 is lesson 1 (row `single`); above it is lesson 3, each of OURS a transport and an algorithm. With
-# Adam, by the first of OURS, lesson 3 (ddp-adam) and lesson 4 (zero1-adam) stand beside PyTorch's
-# DistributedDataParallel with its ZeroRedundancyOptimizer (torch-zero).
+# Adam, by the first of OURS, lesson 3 (ddp-adam) and lesson 4's stages (zero1-adam to zero3-adam) stand
+# beside PyTorch's DistributedDataParallel with its ZeroRedundancyOptimizer (torch-zero).
 # As in bench_peers, every round runs every program once, and times are compared within a round; a
 # second run of PyTorch, torch-again, shows how much of a ratio is noise. Without PyTorch, or the data
 # set, or torch among PEERS, nothing is measured. DATA and NETWORKS are for trying the script out: PyTorch
@@ -18,6 +18,7 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 rounds=${ROUNDS:-5}
 worlds=${WORLDS:-1 2 4}
 ours=${OURS:-tcp:auto unix:auto}
+adam="ddp-adam zero1-adam zero2-adam zero3-adam"
 
 case " ${PEERS-torch} " in *" torch "*) ;; *) exit 0 ;; esac
 
@@ -42,10 +43,15 @@ ours_run() { # ROW WORLD HIDDEN BATCH STEPS
     set -- --data "${DATA:-fashion-mnist}" --hidden "$3" --batch "$4" --steps "$5" \
         --no-verify --progress never
     case $row in *-adam) set -- "$@" --optimizer adam ;; esac
+    case $row in zero?-adam)
+        stage=${row#zero}
+        set -- "$@" --stage "${stage%-adam}"
+        program=lesson04_zero
+        ;;
+    esac
     case $row in
     single) program=lesson01_single ;;
-    zero1-adam) program=lesson04_zero row=${ours%% *} ;;
-    ddp-adam) row=${ours%% *} ;;
+    *-adam) row=${ours%% *} ;;
     esac
     case $row in
     single) "$build/$program" "$@" ;;
@@ -68,7 +74,7 @@ run() { # NAME WORLD HIDDEN BATCH STEPS: microseconds of a step
 round=0
 while [ $((round += 1)) -le "$rounds" ]; do
     for world in $worlds; do
-        names="$ours torch torch-again ddp-adam zero1-adam torch-zero"
+        names="$ours torch torch-again $adam torch-zero"
         [ "$world" != 1 ] || names="single torch torch-again"
         for name in $names; do
             echo "round $round of $rounds, $world ranks: training, $name" >&2
@@ -90,4 +96,4 @@ awk -v of=network -v rows="single $ours torch-again" -v columns=torch -f "$here/
 case " $worlds " in " 1 ") exit 0 ;; esac
 printf '\nThe same with Adam.\n'
 grep -v '^[^ ]* 1 ' "$kept/times" |
-    awk -v of=network -v rows="ddp-adam zero1-adam" -v columns="torch-zero ddp-adam" -f "$here/ratios.awk"
+    awk -v of=network -v rows="$adam" -v columns="torch-zero ddp-adam" -f "$here/ratios.awk"
