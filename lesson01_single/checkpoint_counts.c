@@ -44,7 +44,7 @@ static void find_position(const struct checkpoint *checkpoint, struct inventory 
     inventory->position = next.samples.begin;
 }
 
-void checkpoint_counts_write(const struct checkpoint *checkpoint, struct inventory *inventory)
+static void write_counts(const struct checkpoint *checkpoint, struct inventory *inventory)
 {
     const struct loss_scale *scale = checkpoint->scale;
     inventory->updates = checkpoint->optimizer->updates;
@@ -54,6 +54,41 @@ void checkpoint_counts_write(const struct checkpoint *checkpoint, struct invento
         return;
     inventory->loss_scale = (size_t)scale->value;
     inventory->good_updates = scale->good;
+}
+
+static void describe_tensors(const struct model *model, struct inventory *inventory)
+{
+    inventory->tensor_count = model->tensor_count;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct tensor *tensor = &model->tensors[i];
+        struct inventory_tensor *out = &inventory->tensors[i];
+        snprintf(out->name, sizeof out->name, "%s", tensor->name);
+        out->dimensions = tensor->dimensions;
+        for (size_t d = 0; d < tensor->dimensions; d++)
+            out->shape[d] = tensor->shape[d];
+        out->count = tensor->slice.count;
+    }
+}
+
+void checkpoint_describe(const struct checkpoint *checkpoint, struct inventory *inventory)
+{
+    struct setting settings[SETTINGS];
+    inventory->lesson = (size_t)checkpoint->options->lesson;
+    inventory->stage = inventory->lesson == 4 ? (size_t)checkpoint->options->stage : 0;
+    inventory->world = (size_t)checkpoint->world;
+    write_counts(checkpoint, inventory);
+    checkpoint_settings(checkpoint, settings);
+    inventory->setting_count = SETTINGS;
+    for (size_t i = 0; i < SETTINGS; i++) {
+        struct inventory_setting *out = &inventory->settings[i];
+        snprintf(out->key, sizeof out->key, "%s", settings[i].key);
+        snprintf(out->value, sizeof out->value, "%s", settings[i].value);
+    }
+    inventory->kind_count = 1 + checkpoint->optimizer->states;
+    for (size_t i = 0; i < inventory->kind_count; i++)
+        snprintf(inventory->kinds[i], sizeof inventory->kinds[i], "%s",
+                 checkpoint_kind(checkpoint, i));
+    describe_tensors(checkpoint->optimizer->model, inventory);
 }
 
 /* A checkpoint of a run without a dynamic scale leaves the scale as it is. */

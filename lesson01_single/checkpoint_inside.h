@@ -16,8 +16,10 @@ void checkpoint_settings(const struct checkpoint *checkpoint, struct setting set
 /* "param", "momentum", ... of a piece's kind. */
 const char *checkpoint_kind(const struct checkpoint *checkpoint, size_t kind);
 
-/* The whole numbers: what is counted, and of a dynamic loss scale. Reading: 0 or -EINVAL. */
-void checkpoint_counts_write(const struct checkpoint *checkpoint, struct inventory *inventory);
+/* All that an inventory says of this run, but for its files and pieces. Its tensors have room for the model's. */
+void checkpoint_describe(const struct checkpoint *checkpoint, struct inventory *inventory);
+
+/* What is counted, and a dynamic loss scale, from there. 0 or -EINVAL. */
 int checkpoint_counts_read(const struct checkpoint *checkpoint, const struct inventory *inventory,
                            struct fail *fail);
 

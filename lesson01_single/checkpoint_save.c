@@ -10,7 +10,7 @@
  *     ------------------ agree: could it? -------------------------------
  *
  * A rank that fails says so in the next exchange, and then all fail, rank 0 removes the folder aside, and
- * what was saved before is as it was. All memory is taken before the first exchange.
+ * what was saved before is as it was.
  */
 #include "lesson01_single/checkpoint_inside.h"
 #include "common/environment.h"
@@ -161,43 +161,6 @@ static void add_pieces(struct inventory *inventory, size_t file, size_t count,
     }
 }
 
-static void describe_tensors(const struct saving *saving, struct inventory *inventory)
-{
-    const struct model *model = saving->checkpoint->optimizer->model;
-    inventory->tensor_count = model->tensor_count;
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        const struct tensor *tensor = &model->tensors[i];
-        struct inventory_tensor *out = &inventory->tensors[i];
-        snprintf(out->name, sizeof out->name, "%s", tensor->name);
-        out->dimensions = tensor->dimensions;
-        for (size_t d = 0; d < tensor->dimensions; d++)
-            out->shape[d] = tensor->shape[d];
-        out->count = tensor->slice.count;
-    }
-}
-
-static void describe(const struct saving *saving, struct inventory *inventory)
-{
-    const struct checkpoint *checkpoint = saving->checkpoint;
-    struct setting settings[SETTINGS];
-    inventory->lesson = (size_t)checkpoint->options->lesson;
-    inventory->stage = inventory->lesson == 4 ? (size_t)checkpoint->options->stage : 0;
-    inventory->world = (size_t)checkpoint->world;
-    checkpoint_counts_write(checkpoint, inventory);
-    checkpoint_settings(checkpoint, settings);
-    inventory->setting_count = SETTINGS;
-    for (size_t i = 0; i < SETTINGS; i++) {
-        struct inventory_setting *out = &inventory->settings[i];
-        snprintf(out->key, sizeof out->key, "%s", settings[i].key);
-        snprintf(out->value, sizeof out->value, "%s", settings[i].value);
-    }
-    inventory->kind_count = 1 + checkpoint->optimizer->states;
-    for (size_t i = 0; i < inventory->kind_count; i++)
-        snprintf(inventory->kinds[i], sizeof inventory->kinds[i], "%s",
-                 checkpoint_kind(checkpoint, i));
-    describe_tensors(saving, inventory);
-}
-
 /* Of the files that were written, before the next exchange overwrites what was told of them. */
 static int begin_inventory(struct saving *saving, size_t counts[], struct fail *fail)
 {
@@ -211,7 +174,7 @@ static int begin_inventory(struct saving *saving, size_t counts[], struct fail *
     inventory->pieces = calloc(pieces, sizeof *inventory->pieces);
     if (!inventory->tensors || !inventory->files || !inventory->pieces)
         return fail_set(fail, -ENOMEM, "no memory for the manifest of a checkpoint");
-    describe(saving, inventory);
+    checkpoint_describe(saving->checkpoint, inventory);
     for (size_t rank = 0; rank < world && !error; rank++)
         if (counts[rank] > 0)
             error = add_file(saving, rank, fail);
