@@ -2,11 +2,25 @@
 #include "common/fail.h"
 #include "common/launch_job.h"
 #include "common/launch_options.h"
+#include "common/launch_signals.h"
 #include "common/standard_files.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* What a job failed of, a full disk, a port, another job, may be over in a moment: 0.05 s, then twice as long
+ * each time, up to 5 s. A signal is held until the job has started; it ends the pause. */
+static void pause_before(int restart)
+{
+    enum { FIRST_MS = 50, MOST_MS = 5000, MOMENT_MS = 10, DOUBLINGS = 7 };
+    static const struct timespec moment = {.tv_nsec = MOMENT_MS * 1000 * 1000};
+    int doublings = restart - 1 < DOUBLINGS ? restart - 1 : DOUBLINGS;
+    int left_ms = FIRST_MS << doublings < MOST_MS ? FIRST_MS << doublings : MOST_MS;
+    for (; left_ms > 0 && !launch_signals_wait(); left_ms -= MOMENT_MS)
+        nanosleep(&moment, NULL);
+}
 
 static int launch(char **argv, struct fail *fail)
 {
@@ -23,8 +37,11 @@ static int launch(char **argv, struct fail *fail)
         return 0;
     }
     bool again = true;
-    for (int restart = 0; again; restart++)
+    for (int restart = 0; again; restart++) {
+        if (restart > 0)
+            pause_before(restart);
         launch_job_run(&options, restart, &code, &again, fail);
+    }
     return code;
 }
 

@@ -25,6 +25,17 @@ void launch_signals_let(void)
     mask(SIG_UNBLOCK);
 }
 
+bool launch_signals_wait(void)
+{
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (sigismember(&pending, ending[i]) == 1)
+            return true;
+    return false;
+}
+
 bool launch_signals_outlives_terminal(void)
 {
     struct sigaction hangup;

@@ -12,6 +12,7 @@
 /* Signals wait, and come when they are let. What is started meanwhile must not inherit that. */
 void launch_signals_hold(void);
 void launch_signals_let(void);
+bool launch_signals_wait(void); // has one come that waits?
 
 /* nohup: started so that it outlives its terminal? */
 bool launch_signals_outlives_terminal(void);

@@ -138,11 +138,22 @@ static void let_the_cause_end(void)
         nanosleep(&moment, NULL);
 }
 
-void meet_report(struct run *run, const struct comm *comm)
+/* Before the first step the others wait for this rank in a call that it will not make. (Later a rank fails in a
+ * step that all have made, and mostly all do.) */
+static void tell_others(const struct run *run, struct comm *comm)
+{
+    struct fail why;
+    fail_set(&why, run->fail.code, "rank %d: %s", run->environment.rank, run->fail.text);
+    comm_stop(comm, &why);
+}
+
+void meet_report(struct run *run, struct comm *comm)
 {
     const struct fail *fail = comm ? comm_fail(comm) : NULL;
     if (run->fail.code == FAIL_ELSEWHERE)
         let_the_cause_end();
+    else if (fail && fail->code == 0 && run->fail.code != 0 && run->samples == 0 && !run->all_know)
+        tell_others(run, comm);
     if (!fail || fail->code == 0 || run->fail.code != 0)
         return;
     fail_set(&run->fail, fail->code, "%s", fail->text);

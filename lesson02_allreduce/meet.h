@@ -16,9 +16,9 @@ int meet(struct comm **comm, struct run *run);
 /* Which algorithm the options ask for, by size. 0, or an error that run->fail tells. */
 int meet_choice(struct run *run, struct choice *choice);
 
-/* When something failed: the run's sentence is the communicator's, unless the run has one
- * already; then this rank waits a moment, so that the one that caused it ends first. comm may be
- * NULL. */
-void meet_report(struct run *run, const struct comm *comm);
+/* When something failed. If it was the communicator, the run's sentence is its own, and this rank waits a
+ * moment, so that the one that caused it ends first. If it was this rank, before its first step, the others are
+ * told why. comm may be NULL. */
+void meet_report(struct run *run, struct comm *comm);
 
 #endif

@@ -91,6 +91,20 @@ START_TEST(a_signal_between_two_starts_ends_the_job)
 }
 END_TEST
 
+/* 50, 100, 200 and 400 milliseconds. */
+START_TEST(the_pause_before_a_restart_grows)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path, "\"$LAUNCH\" -n 1 --max-restarts 4 false");
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_msg(program.seconds > 0.75, "%g s", program.seconds);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* --- lessons --------------------------------------------------------------------------------- */
 
 /* A rank, another each time, is killed once there is a checkpoint newer than its start, so that each
@@ -195,6 +209,7 @@ Suite *restarts_suite(void)
                         JOBS);
     tcase_add_test(tcase, a_restart_is_announced_and_logged_behind_what_is_there);
     tcase_add_test(tcase, a_signal_between_two_starts_ends_the_job);
+    tcase_add_test(tcase, the_pause_before_a_restart_grows);
     tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, 4);
     tcase_add_test(tcase, auto_resumes_what_there_is_and_a_finished_run_is_no_error);
     tcase_add_test(tcase, a_checkpoint_that_cannot_be_reached_is_not_none);

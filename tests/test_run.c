@@ -311,6 +311,46 @@ START_TEST(the_rank_that_failed_is_named_not_the_ones_that_lost_it)
 }
 END_TEST
 
+/* Rank 1 alone cannot write its metrics. The others wait for it, and learn why it does not come. There is no
+ * launcher, which would end them when it has. */
+START_TEST(a_rank_that_cannot_start_tells_the_others_why)
+{
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    program_run(&program, folder.path, "mkdir m.rank-1.jsonl");
+    program_close(&program);
+    static const char *const programs[] = {"lesson02_allreduce", "lesson03_ddp", "lesson04_zero"};
+    char command[ARGUMENTS_BYTES];
+    snprintf(command, sizeof command,
+             "export OPENBLAS_NUM_THREADS=1 WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=%d; "
+             "for r in 0 1 2; do RANK=$r \"${LAUNCH%%/*}/%s\" --steps 1 --metrics m.jsonl & done; "
+             "wait",
+             program_port(), programs[_i]);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(count_of(program.err, "rank 1: --metrics: ") == 3, "%s", program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(a_device_takes_the_metrics_of_all_ranks)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    program_run(&program, folder.path, "ln -s /dev/null m.jsonl; ln -s /dev/null t.json");
+    program_close(&program);
+    lesson_ok(&folder, (struct lesson){2, 2},
+              "--steps 2 --metrics m.jsonl --trace t.json --save s");
+    lesson_ok(&folder, (struct lesson){2, 2}, "--steps 4 --metrics m.jsonl --resume s");
+    program_run(&program, folder.path, "echo *");
+    ck_assert_str_eq(program.out, "m.jsonl s t.json\n");
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(one_of_a_thing_is_said_in_the_singular)
 {
     static const char one[] = "--data a.csv --test-data a.csv --task regress --hidden none "
@@ -374,6 +414,8 @@ Suite *run_suite(void)
     tcase_add_test(tcase, one_of_a_thing_is_said_in_the_singular);
     tcase_add_test(tcase, output_that_cannot_be_written_is_a_failure);
     tcase_add_loop_test(tcase, the_rank_that_failed_is_named_not_the_ones_that_lost_it, 2, 5);
+    tcase_add_loop_test(tcase, a_rank_that_cannot_start_tells_the_others_why, 0, 3);
+    tcase_add_test(tcase, a_device_takes_the_metrics_of_all_ranks);
     suite_add_tcase(suite, tcase);
     return suite;
 }
