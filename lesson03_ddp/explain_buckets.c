@@ -49,10 +49,11 @@ static void draw_slab(FILE *out, const struct model *model, const struct bucket_
 /* --- the table ------------------------------------------------------------------------------- */
 
 static size_t messages_of(const struct explain_buckets *explain, enum algorithm algorithm,
-                          size_t count)
+                          size_t bucket, size_t count)
 {
     size_t ranks = (size_t)explain->world;
-    return explain->halves ? 2 * ranks * (ranks - 1)
+    size_t gathers = explain->gathers ? explain->gathers[bucket] : 1;
+    return explain->halves ? (1 + gathers) * ranks * (ranks - 1)
                            : steps_of(algorithm, explain->world, count, NULL, 0);
 }
 
@@ -80,7 +81,7 @@ void explain_buckets(FILE *out, const struct explain_buckets *explain,
     for (size_t i = 0; i < plan->count; i++) {
         size_t count = plan->buckets[i].slice.count, bytes = count * sizeof(float);
         enum algorithm algorithm = choice_for(&explain->choice, bytes);
-        size_t sent = messages_of(explain, algorithm, count);
+        size_t sent = messages_of(explain, algorithm, i, count);
         fprintf(out, "    %6zu %10zu %10.2f %10.2f  %-8s %8zu ", i, count, kib(bytes),
                 kib(i == 0 ? explain->first_bytes : explain->bytes), algorithm_name(algorithm),
                 sent);

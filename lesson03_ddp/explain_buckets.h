@@ -6,7 +6,7 @@
  *
  * and a table of the buckets in the order of sending, with the algorithm that reduces each, and the
  * messages it takes: those of steps.h for an all-reduce. Its halves, lesson 4's reduce-scatter and
- * all-gather, take R (R - 1) each over R ranks.
+ * all-gathers, take R (R - 1) each over R ranks.
  */
 #ifndef LESSON03_EXPLAIN_BUCKETS_H
 #define LESSON03_EXPLAIN_BUCKETS_H
@@ -21,7 +21,8 @@ struct explain_buckets {
     size_t first_bytes, bytes; // the caps
     struct choice choice;      // of the algorithm, by size
     int world;
-    bool halves; // a reduce-scatter and an all-gather, with something between them
+    bool halves;           // a reduce-scatter and an all-gather, with something between them
+    const size_t *gathers; // all-gathers of each bucket in an update; NULL: one
 };
 
 /* One plan: the drawing, the table, the messages of an update. */

@@ -7,8 +7,8 @@
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/meet.h"
-#include "lesson03_ddp/asked_plan.h"
 #include "lesson04_zero/against_ddp.h"
+#include "lesson04_zero/asked_stage.h"
 #include "lesson04_zero/ledger.h"
 #include "lesson04_zero/offload.h"
 #include "lesson04_zero/zero.h"
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     struct against_ddp against = {0};
     int stop = run_open(&run, 4, argc, argv);
     if (!stop && run.options.explain) {
-        asked_plan(&run);
+        asked_stage(&run);
         return run_close(&run);
     }
     stop = stop || meet(&comm, &run) || zero_init(&zero, &run, comm) ||

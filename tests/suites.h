@@ -79,6 +79,7 @@ Suite *compress_suite(void);
 Suite *pool_suite(void);
 Suite *script_suite(void);
 Suite *zero_suite(void);
+Suite *explain_stage_suite(void);
 Suite *tiles_suite(void);
 Suite *offload_suite(void);
 Suite *corpus_suite(void);
@@ -191,6 +192,7 @@ static const struct suite_entry suites[] = {
     {"pool", pool_suite},
     {"script", script_suite},
     {"zero", zero_suite},
+    {"explain_stage", explain_stage_suite},
     {"tiles", tiles_suite},
     {"offload", offload_suite},
     {"corpus", corpus_suite},

@@ -39,7 +39,7 @@ START_TEST(a_small_plan_is_drawn_as_by_hand)
 {
     struct model model;
     plan_small(&model);
-    struct explain_buckets explain = {&model, 40, 64, choice_fixed(ALGORITHM_RING), 3, false};
+    struct explain_buckets explain = {&model, 40, 64, choice_fixed(ALGORITHM_RING), 3, false, NULL};
     struct bucket_order order = bucket_order_reverse(&model);
     check_picture(
         &explain, &order,
@@ -59,7 +59,8 @@ START_TEST(a_tensor_in_no_bucket_and_an_order_that_jumps_are_drawn)
 {
     struct model model;
     plan_small(&model);
-    struct explain_buckets explain = {&model, 999, 999, choice_fixed(ALGORITHM_DIRECT), 4, true};
+    struct explain_buckets explain = {&model, 999,  999, choice_fixed(ALGORITHM_DIRECT),
+                                      4,      true, NULL};
     struct bucket_order order = {3, {2, 0, 1}};
     check_picture(
         &explain, &order,
@@ -81,7 +82,7 @@ START_TEST(a_long_slab_is_drawn_in_lines_of_a_page)
     for (size_t i = 0; i <= MODEL_LAYERS_MOST; i++)
         widths[i] = 2;
     model_plan(&model, widths, MODEL_LAYERS_MOST, true);
-    struct explain_buckets explain = {&model, 4, 64, choice_fixed(ALGORITHM_TREE), 2, false};
+    struct explain_buckets explain = {&model, 4, 64, choice_fixed(ALGORITHM_TREE), 2, false, NULL};
     struct bucket_order order = bucket_order_reverse(&model);
     char *text = drawing_of(&explain, &order);
     for (char *line = text; strncmp(line, "\n", 1) != 0; line = strchr(line, '\n') + 1) {
@@ -136,6 +137,10 @@ static const struct {
     {{3, 3}, "--algorithm auto --hidden 300 --bucket-kb 60"},
     {{4, 3}, "--bucket-kb 1"},
     {{4, 2}, "--algorithm direct"},
+    {{4, 3}, "--stage 2 --bucket-kb 1 --accumulate 2"},
+    {{4, 3}, "--stage 3 --hidden 32,32 --bucket-kb 1 --persist-kb 1"},
+    {{4, 2}, "--stage 3 --hidden 8,8,8 --bucket-kb 0.1 --persist-kb 0 --accumulate 2 --batch 20"},
+    {{4, 2}, "--stage 3 --hidden 8,8,8 --bucket-kb 0.1 --persist-kb 0 --freeze fc2 --recompute 2"},
     {{3, 3}, "--compress bf16 --bucket-kb 1"},
     {{3, 3}, "--hidden 8,8,8,8 --freeze fc3 --bucket-kb 0.3"},
 };
