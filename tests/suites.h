@@ -79,6 +79,7 @@ Suite *compress_suite(void);
 Suite *pool_suite(void);
 Suite *script_suite(void);
 Suite *zero_suite(void);
+Suite *stages_suite(void);
 Suite *explain_stage_suite(void);
 Suite *tiles_suite(void);
 Suite *offload_suite(void);
@@ -192,6 +193,7 @@ static const struct suite_entry suites[] = {
     {"pool", pool_suite},
     {"script", script_suite},
     {"zero", zero_suite},
+    {"stages", stages_suite},
     {"explain_stage", explain_stage_suite},
     {"tiles", tiles_suite},
     {"offload", offload_suite},

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORLDS = 5, STAGES = 3, ARGUMENTS_BYTES = 512 };
+enum { WORLDS = 5, STAGES = 3, ARGUMENTS_BYTES = 512, LINES_MOST = 64 };
 
 /* Sizes that divide by nothing; the last micro-batches of an epoch are short. */
 static const char *const rules[] = {
@@ -33,23 +33,44 @@ static void climb(const struct folder *folder, struct lesson lesson, const char 
                   const char *dump)
 {
     char arguments[ARGUMENTS_BYTES];
-    snprintf(arguments, sizeof arguments, "%s --steps 12 --verify 3 --dump %s --dump-steps 12 %s",
-             rule, dump, lesson.number >= 3 ? "--first-bucket-kb 0.2 --bucket-kb 2" : "");
+    snprintf(arguments, sizeof arguments,
+             "%s --steps 12 --verify 3 --dump %s --dump-steps 12 --metrics %s.jsonl %s", rule, dump,
+             dump, lesson.number >= 3 ? "--first-bucket-kb 0.2 --bucket-kb 2" : "");
     size_t lines = lesson_ok(folder, lesson, arguments);
     ck_assert_msg(lines >= 3 * lines_of[lesson.number], "lesson %d printed %zu lines",
                   lesson.number, lines);
 }
 
-/* Lesson 4 at every stage: the dumps of each are lesson 3's, in "three". */
+static size_t losses(const struct folder *folder, int world, const char *dump, double *values)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s.jsonl", dump, world > 1 ? ".rank-0" : "");
+    return lesson_values(folder, name, "loss", values, LINES_MOST);
+}
+
+/* Of every update. */
+static void check_losses(const struct folder *folder, int world, const char *a, const char *b)
+{
+    double first[LINES_MOST], second[LINES_MOST];
+    size_t count = losses(folder, world, a, first);
+    ck_assert_uint_ge(count, 12);
+    ck_assert_uint_eq(losses(folder, world, b, second), count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(first[i] == second[i], "%s: update %zu has the loss %.17g, %s: %.17g", a, i,
+                      first[i], b, second[i]);
+}
+
+/* Lesson 4 at every stage: the dumps and losses of each are lesson 3's, in "three". */
 static void climb_stages(const struct folder *folder, int world, const char *rule)
 {
     for (int stage = 1; stage <= STAGES; stage++) {
-        char staged[ARGUMENTS_BYTES - 128], dump[16], both[32];
+        char staged[ARGUMENTS_BYTES - 192], dump[16], both[32];
         snprintf(staged, sizeof staged, "%s --stage %d --persist-kb 0.1", rule, stage);
         snprintf(dump, sizeof dump, "four-%d", stage);
         snprintf(both, sizeof both, "three %s", dump);
         climb(folder, (struct lesson){4, world}, staged, dump);
         lesson_dumps_equal(folder, both);
+        check_losses(folder, world, "three", dump);
     }
 }
 
