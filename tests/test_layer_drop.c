@@ -272,6 +272,28 @@ START_TEST(a_run_without_find_unused_stops_on_every_rank)
 }
 END_TEST
 
+/* With few buffers and many buckets, on some ranks only, in some steps only: nobody waits for a buffer, or
+ * for parameters, that will never come. */
+START_TEST(so_it_does_where_buffers_are_few)
+{
+    char arguments[256];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    snprintf(arguments, sizeof arguments,
+             "--hidden 16,16,16,16 --layer-drop 0.3 --bucket-kb 0.5 --first-bucket-kb 0.1 "
+             "--persist-kb 0 --stage %d --seed %d --timeout 25",
+             2 + _i % 2, 1 + _i / 2);
+    lesson_run(&program, &folder, (struct lesson){4, 3}, arguments);
+    ck_assert_msg(program.code == 1 && strstr(program.err, " got no gradient, so bucket"),
+                  "%d: %s%s", program.code, program.out, program.err);
+    ck_assert_msg(!strstr(program.err, "waited"), "%s", program.err);
+    ck_assert(program_gone(&program));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(a_network_without_such_a_layer_is_refused)
 {
     struct folder folder;
@@ -316,6 +338,7 @@ Suite *layer_drop_suite(void)
     tcase_add_loop_test(tcase, with_find_unused_a_missing_gradient_is_zero, 0, 3);
     tcase_add_loop_test(tcase, without_it_all_ranks_stop_naming_parameter_rank_and_step, 0, 3);
     tcase_add_loop_test(tcase, a_run_without_find_unused_stops_on_every_rank, 0, 8);
+    tcase_add_loop_test(tcase, so_it_does_where_buffers_are_few, 0, 8);
     tcase_add_loop_test(tcase, a_network_without_such_a_layer_is_refused, 0, 4);
     tcase_add_test(tcase, evaluation_leaves_no_layer_out);
     suite_add_tcase(suite, tcase);

@@ -262,7 +262,7 @@ END_TEST
 START_TEST(elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4)
 {
     static const struct mutant mutant = {
-        .file = "lesson04_zero/zero.c",
+        .file = "lesson04_zero/zero_norm.c",
         .text = "norm_add(norm, owned_grad(zero, i, passed), count);",
         .mistake = "norm_add(norm, owned_grad(zero, i, passed), count\n"
                    "                 + (zero->shard.owned[i].begin == 0 ? 64 : 0));",
