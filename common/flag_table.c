@@ -110,9 +110,10 @@ const struct flag flags[] = {
     {"persist-kb", "K", "4", FLAG_KB, AT(persist_bytes), 0, 1e9, L4, FLAG_SHARED,
      "of --stage 3: a bucket of no more KiB stays whole on every rank", NULL},
     {"offload", "DIR", NULL, FLAG_PATH, AT(offload), 0, 0, L4, FLAG_SHARED,
-     "keep the optimizer's state in a file in DIR, without a name and gone with the run", NULL},
+     "keep the optimizer's state, and in stage 3 the parameters, in a file in DIR that has no name and is gone "
+     "with the run", NULL},
     {"offload-tile-kb", "K", "1024", FLAG_KB, AT(offload_tile_bytes), 0x1p-8, 1e9, L4, FLAG_SHARED,
-     "how much of each state is read, updated and written at a time, in KiB", NULL},
+     "how much of each array of it is read, updated and written at a time, in KiB", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Proof and files", NULL},
     {"verify", "K", "2", FLAG_WHOLE, AT(verify), 0, 1e12, ALL, FLAG_SHARED,

@@ -232,11 +232,13 @@ static int check_scale(struct reading *reading)
 static int check_offload(struct reading *reading)
 {
     const struct options *options = reading->options;
-    if (!options->offload || options->optimizer != OPTIMIZER_SGD || options->momentum > 0)
+    bool has_state = options->optimizer != OPTIMIZER_SGD || options->momentum > 0;
+    if (!options->offload || has_state || options->stage >= 3)
         return 0;
-    return fail_set(reading->fail, -EINVAL,
-                    "--offload: --optimizer sgd with --momentum 0 keeps no state, so there is "
-                    "nothing to offload");
+    return fail_set(
+        reading->fail, -EINVAL,
+        "--offload: --optimizer sgd with --momentum 0 keeps no state, so below --stage 3 "
+        "there is nothing to offload");
 }
 
 static int check_link(struct reading *reading)

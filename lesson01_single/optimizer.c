@@ -125,6 +125,14 @@ struct arrays {
     size_t first;
 };
 
+static float *param_at(const struct optimizer *optimizer, const struct arrays *arrays, size_t slab,
+                       size_t owned)
+{
+    if (optimizer->tiled_param)
+        return arrays->param + (owned - arrays->first);
+    return arrays->param + optimizer_param_at(optimizer, slab, owned);
+}
+
 /* Weights decay and biases do not: a slice is updated tensor by tensor. `owned` is the position of
  * the slice's first element among those owned. */
 static void update_slice(const struct optimizer *optimizer, const struct arrays *arrays,
@@ -137,7 +145,7 @@ static void update_slice(const struct optimizer *optimizer, const struct arrays 
         if (part.count == 0 || tensor->frozen)
             continue;
         struct run_of run = {
-            .param = arrays->param + optimizer_param_at(optimizer, part.begin, at),
+            .param = param_at(optimizer, arrays, part.begin, at),
             .grad = arrays->grad + optimizer_grad_at(optimizer, part.begin, at),
             .count = part.count,
             .decay = tensor->decays ? (float)optimizer->weight_decay : 0,

@@ -26,7 +26,8 @@
 enum { OPTIMIZER_STATES_MOST = 2 };
 
 /* Where states are kept elsewhere than in memory (lesson 4, --offload). Both copy `part` of one, counted
- * within the owned elements. 0 or an error. */
+ * within the owned elements. 0 or an error. Where the parameters are, too, they have a store of their
+ * own, in which they are state 0. */
 struct optimizer_store {
     int (*read)(void *context, size_t state, struct slice part, float *values, struct fail *fail);
     int (*write)(void *context, size_t state, struct slice part, const float *values,
@@ -41,6 +42,7 @@ struct optimizer {
     const struct slice *owned; // (owned_count), ascending, disjoint; the caller's
     size_t owned_count;
     bool packed_param, packed_grad;      // those arrays hold what is owned and nothing else
+    bool tiled_param;                    // of packed ones, a part step has its own part only
     size_t count;                        // elements owned
     size_t states;                       // arrays of state: 0 to 2
     float *state[OPTIMIZER_STATES_MOST]; // (count) each; NULL with --offload, and then

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORLD_MOST = ENVIRONMENT_WORLD_MOST };
 
@@ -55,6 +56,15 @@ static void introduce(const struct run *run)
                run->activation_bytes, run->options.recompute, all_bytes);
 }
 
+int run_read_param(const struct run *run, struct slice part, float *values, struct fail *fail)
+{
+    const struct optimizer_store *store = run->param_store;
+    if (store)
+        return store->read(store->context, 0, part, values, fail);
+    memcpy(values, run->param + part.begin, part.count * sizeof *values);
+    return 0;
+}
+
 int run_start(struct run *run, const struct slice *owned, size_t owned_count)
 {
     const struct options *options = &run->options;
@@ -65,6 +75,7 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     run->optimizer.store = run->store;
     run->optimizer.packed_grad = options->stage >= 2;
     run->optimizer.packed_param = options->stage >= 3;
+    run->optimizer.tiled_param = run->param_store != NULL;
     error = run_resume(run);
     if (!error)
         error = metrics_open(&run->metrics, options->metrics, &run->environment,

@@ -69,6 +69,7 @@ struct run {
     void *context, *param_context;       // of the first, and of the second
     const struct optimizer_store *store; // of the optimizer's states; NULL: they are in memory
     struct checkpoint_source source;     // what the run goes on from; of lesson 0: nothing
+    const struct optimizer_store *param_store; // of packed parameters; NULL: they are in param
 
     struct proof proof;
     struct metrics metrics;
@@ -102,6 +103,9 @@ struct run {
 
 /* The parameters a run begins with, of a slice of the slab: what --init says. 0, or an error. */
 int run_init_values(struct run *run, struct slice slice, float *values);
+
+/* Copies a part of packed parameters, wherever they are kept. 0, or the store's error. */
+int run_read_param(const struct run *run, struct slice part, float *values, struct fail *fail);
 
 /* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */
 int run_open(struct run *run, int lesson, int argc, char **argv);

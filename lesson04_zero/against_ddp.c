@@ -157,6 +157,14 @@ static void update(struct against_ddp *against, struct run *run, const struct st
     optimizer_step(&against->optimizer, against->param, against->grad, rate);
 }
 
+/* The others wait for this rank's verdict. */
+static int stop_all(struct run *run, const struct zero *zero, int error)
+{
+    if (error)
+        comm_stop(zero->ddp.comm, &run->fail);
+    return error;
+}
+
 static int compare_states(struct against_ddp *against, struct run *run, const struct zero *zero,
                           const struct step *step)
 {
@@ -164,10 +172,8 @@ static int compare_states(struct against_ddp *against, struct run *run, const st
     for (size_t i = 0; i < run->optimizer.states; i++) {
         char what[64];
         int error = optimizer_read(&run->optimizer, i, all, against->owned, &run->fail);
-        if (error) {
-            comm_stop(zero->ddp.comm, &run->fail); // the others wait for this rank's verdict
-            return error;
-        }
+        if (error)
+            return stop_all(run, zero, error);
         snprintf(what, sizeof what, "owned %s = that part of lesson 3's",
                  optimizer_state_name(&run->optimizer, i));
         struct prove prove = compare_packed(zero, against->owned, against->optimizer.state[i]);
@@ -199,7 +205,11 @@ static int prove_parameters(const struct against_ddp *against, struct run *run,
 {
     if (zero->stage < 3)
         return prove_replica(against, run, zero, step);
-    struct prove prove = compare_packed(zero, run->param, against->param);
+    struct slice all = {.begin = 0, .count = run->optimizer.count};
+    int error = run_read_param(run, all, against->owned, &run->fail);
+    if (error)
+        return stop_all(run, zero, error);
+    struct prove prove = compare_packed(zero, against->owned, against->param);
     prove_end(&prove, run, step, "owned parameters = that part of lesson 3's");
     return 0;
 }

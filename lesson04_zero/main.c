@@ -10,7 +10,6 @@
 #include "lesson04_zero/against_ddp.h"
 #include "lesson04_zero/asked_stage.h"
 #include "lesson04_zero/ledger.h"
-#include "lesson04_zero/offload.h"
 #include "lesson04_zero/zero.h"
 
 static const char CLAIM[] = "owned gradients, optimizer state and parameters = lesson 3's, "
@@ -22,16 +21,15 @@ static const char CLAIM_COMPRESSED[] =
     "gradient ~ the float one, within a derived bound; ranks equal, bit for bit";
 
 /* Of what this rank owns. */
-static int update(struct run *run, struct offload *offload, struct rate rate)
+static int update(struct run *run, struct zero *zero, struct rate rate)
 {
-    if (offload->on)
-        return offload_step(offload, run, rate);
+    if (zero->offload.on)
+        return offload_step(&zero->offload, run, rate);
     optimizer_step(&run->optimizer, run->param, run->grad, rate);
     return 0;
 }
 
-static int train(struct run *run, struct zero *zero, struct offload *offload,
-                 struct against_ddp *against)
+static int train(struct run *run, struct zero *zero, struct against_ddp *against)
 {
     struct step step;
     struct rate rate;
@@ -45,7 +43,7 @@ static int train(struct run *run, struct zero *zero, struct offload *offload,
                 zero_norm(zero, &norm) || run_rate(run, &step, norm, &rate);
         if (error)
             break;
-        error = update(run, offload, rate) || zero_share(zero) ||
+        error = update(run, zero, rate) || zero_share(zero) ||
                 (run_verifies(run, &step) && against_ddp_update(against, run, zero, &step));
         zero_account(zero);
         error = error || run_record(run, &step);
@@ -58,7 +56,6 @@ int main(int argc, char **argv)
     struct run run;
     struct comm *comm = NULL;
     struct zero zero = {0};
-    struct offload offload = {0};
     struct against_ddp against = {0};
     int stop = run_open(&run, 4, argc, argv);
     if (!stop && run.options.explain) {
@@ -66,17 +63,15 @@ int main(int argc, char **argv)
         return run_close(&run);
     }
     stop = stop || meet(&comm, &run) || zero_init(&zero, &run, comm) ||
-           offload_init(&offload, &run, comm, zero.shard.owned, zero.shard.owned_count) ||
            run_start(&run, zero.shard.owned, zero.shard.owned_count) || zero_start(&zero) ||
            ledger_show(&run) || against_ddp_init(&against, &run, &zero);
     run.claim = zero.ddp.compresses ? CLAIM_COMPRESSED : CLAIM;
     if (!stop)
-        stop = train(&run, &zero, &offload, &against);
+        stop = train(&run, &zero, &against);
     if (stop)
         meet_report(&run, comm);
     against_ddp_release(&against);
     zero_stop(&zero);
-    offload_release(&offload);
     comm_close(comm);
     return run_close(&run);
 }

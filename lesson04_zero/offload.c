@@ -2,6 +2,9 @@
 #include "lesson04_zero/offload.h"
 #include "common/clock.h"
 
+/* So that a file that --init names is not opened too often. */
+enum { FILL_FLOATS = 16384 };
+
 static int read_state(void *context, size_t state, struct slice part, float *values,
                       struct fail *fail)
 {
@@ -16,12 +19,27 @@ static int write_state(void *context, size_t state, struct slice part, const flo
     return tiles_put(&offload->tiles, state, part, values, fail);
 }
 
+/* The parameters are the array behind the states. */
+static int read_param(void *context, size_t state, struct slice part, float *values,
+                      struct fail *fail)
+{
+    struct offload *offload = context;
+    return tiles_get(&offload->tiles, offload->states + state, part, values, fail);
+}
+
+static int write_param(void *context, size_t state, struct slice part, const float *values,
+                       struct fail *fail)
+{
+    struct offload *offload = context;
+    return tiles_put(&offload->tiles, offload->states + state, part, values, fail);
+}
+
 static struct tilefile_plan plan_for(const struct options *options, size_t count)
 {
     return (struct tilefile_plan){
         .directory = options->offload,
         .count = count,
-        .arrays = optimizer_states(options),
+        .arrays = optimizer_states(options) + (options->stage >= 3),
         .tile = options->offload_tile_bytes / sizeof(float),
     };
 }
@@ -32,22 +50,50 @@ size_t offload_bytes(const struct options *options, size_t count)
     return tiles_bytes(&plan);
 }
 
-int offload_init(struct offload *offload, struct run *run, struct comm *comm,
-                 const struct slice *owned, size_t owned_count)
+/* The parameters a run begins with, of an owned slice, by way of a small buffer. */
+static int fill_param(struct offload *offload, struct run *run, struct slice slice, size_t at)
 {
-    size_t count = 0;
-    *offload = (struct offload){.on = run->options.offload != NULL};
-    if (!offload->on)
-        return 0;
+    float values[FILL_FLOATS];
+    int error = 0;
+    for (size_t done = 0; done < slice.count && !error; done += FILL_FLOATS) {
+        size_t left = slice.count - done, count = left < FILL_FLOATS ? left : FILL_FLOATS;
+        error = run_init_values(run, (struct slice){slice.begin + done, count}, values);
+        if (!error)
+            error = write_param(offload, 0, (struct slice){at + done, count}, values, &run->fail);
+    }
+    return error;
+}
+
+static int open_file(struct offload *offload, struct run *run, const struct slice *owned,
+                     size_t owned_count)
+{
+    size_t count = 0, at = 0;
     for (size_t i = 0; i < owned_count; i++)
         count += owned[i].count;
-    offload->optimizer = &run->optimizer;
-    offload->comm = comm;
-    offload->store = (struct optimizer_store){read_state, write_state, offload};
-    run->store = &offload->store;
     struct tilefile_plan plan = plan_for(&run->options, count);
     plan.rank = run->environment.rank;
     int error = tiles_open(&offload->tiles, &plan, &run->memory, &run->fail);
+    for (size_t i = 0; i < owned_count && run->param_store && !error; i++) {
+        error = fill_param(offload, run, owned[i], at);
+        at += owned[i].count;
+    }
+    return error;
+}
+
+int offload_init(struct offload *offload, struct run *run, struct comm *comm,
+                 const struct slice *owned, size_t owned_count)
+{
+    *offload = (struct offload){.on = run->options.offload != NULL};
+    if (!offload->on)
+        return 0;
+    offload->optimizer = &run->optimizer;
+    offload->comm = comm;
+    offload->states = optimizer_states(&run->options);
+    offload->store = (struct optimizer_store){read_state, write_state, offload};
+    offload->param_store = (struct optimizer_store){read_param, write_param, offload};
+    run->store = &offload->store;
+    run->param_store = run->options.stage >= 3 ? &offload->param_store : NULL;
+    int error = open_file(offload, run, owned, owned_count);
     if (error)
         comm_stop(comm, &run->fail);
     return error;
@@ -63,8 +109,10 @@ static int update(struct offload *offload, struct run *run, struct rate rate)
 {
     struct tile tile;
     tiles_begin(&offload->tiles);
-    while (tiles_next(&offload->tiles, &tile))
-        optimizer_part_step(offload->optimizer, run->param, run->grad, tile.array, tile.part, rate);
+    while (tiles_next(&offload->tiles, &tile)) {
+        float *param = run->param_store ? tile.array[offload->states] : run->param;
+        optimizer_part_step(offload->optimizer, param, run->grad, tile.array, tile.part, rate);
+    }
     return tiles_end(&offload->tiles, &run->fail);
 }
 

@@ -1,5 +1,5 @@
 /*
- * offload: the optimizer's state in a file. --offload DIR.
+ * offload: the optimizer's state in a file, and in stage 3 the parameters. --offload DIR.
  *
  * Between two updates nobody needs the state, and during one every element is needed once, in order.
  * So it need not be in memory: it lies in a file (statefile.h) and passes through three tiles
@@ -8,6 +8,9 @@
  *
  *     in memory, of this rank     | parameters | gradients | 3 tiles of each state |
  *     in DIR                                               | m of all it owns | v of all it owns |
+ *
+ * In stage 3 a rank's parameters are needed a second time, for its chunk of a bucket that is about to be
+ * gathered: they are one array more in the file, updated with the states and read chunk by chunk.
  *
  * ZeRO-Offload (Ren et al., USENIX ATC 2021) keeps it in the memory of the host instead of a GPU's;
  * ZeRO-Infinity (Rajbhandari et al., SC 2021) on disks, as here.
@@ -22,13 +25,14 @@
 struct offload {
     bool on; // --offload was given
     struct tiles tiles;
+    size_t states;               // arrays of them in the file
     struct optimizer *optimizer; // the run's
     struct comm *comm;           // to tell the others of an error
-    struct optimizer_store store;
+    struct optimizer_store store, param_store;
 };
 
-/* For the slices that the optimizer will own; before run_start, which puts states into it. Does nothing
- * unless the options ask for it. 0, or an error that run->fail and, later, all ranks tell. */
+/* For the slices that the optimizer will own; before run_start, which puts states into it. In stage 3 it holds
+ * the parameters a run begins with. Does nothing unless the options ask for it. 0, or an error that run->fail and, later, all ranks tell. */
 int offload_init(struct offload *offload, struct run *run, struct comm *comm,
                  const struct slice *owned, size_t owned_count);
 void offload_release(struct offload *offload); // accepts a zeroed struct

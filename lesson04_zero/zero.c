@@ -99,6 +99,8 @@ int zero_init(struct zero *zero, struct run *run, struct comm *comm)
     zero->places.context = zero;
     int error = ddp_init_over(&zero->ddp, run, comm, &run->memory);
     shard_plan(&zero->shard, &zero->ddp.plan, (size_t)comm_world(comm), (size_t)comm_rank(comm));
+    if (!error)
+        error = offload_init(&zero->offload, run, comm, zero->shard.owned, zero->shard.owned_count);
     if (!error && zero->stage >= 2) {
         script_rehearse(&zero->script, run, &zero->ddp.plan);
         run->trainer.places = &zero->places;
@@ -115,6 +117,7 @@ void zero_stop(struct zero *zero)
     ddp_stop(&zero->ddp);
     zero2_release(&zero->zero2);
     zero3_release(&zero->zero3);
+    offload_release(&zero->offload);
     if (zero->run)
         memory_return(&zero->run->memory, MEMORY_OTHER, zero->whole, zero->run->model.count);
     *zero = (struct zero){0};
@@ -204,6 +207,24 @@ int zero_gather_state(const struct zero *zero, size_t index, float *slab, struct
     return error ? fail_set(fail, error, "%s", comm_fail(zero->ddp.comm)->text) : 0;
 }
 
+/* To their places in the slab. */
+static int read_owned_param(const struct zero *zero, float *slab)
+{
+    struct run *run = zero->run;
+    struct slice part = {0};
+    for (size_t i = 0; i < zero->shard.owned_count; i++) {
+        struct slice owned = zero->shard.owned[i];
+        part.count = owned.count;
+        int error = run_read_param(run, part, slab + owned.begin, &run->fail);
+        if (error) {
+            comm_stop(zero->ddp.comm, &run->fail); // the others wait for this rank's part
+            return error;
+        }
+        part.begin += owned.count;
+    }
+    return 0;
+}
+
 int zero_gather_param(const struct zero *zero, float *slab)
 {
     const struct run *run = zero->run;
@@ -216,5 +237,6 @@ int zero_gather_param(const struct zero *zero, float *slab)
         if (run->frozen[i])
             memcpy(slab + slice.begin, run->frozen[i], slice.count * sizeof *slab);
     }
-    return zero_gather(zero, run->param, slab);
+    int error = read_owned_param(zero, slab);
+    return error ? error : shard_gather(&zero->shard, zero->ddp.comm, slab);
 }

@@ -23,6 +23,7 @@
 
 #include "lesson01_single/run.h"
 #include "lesson03_ddp/ddp.h"
+#include "lesson04_zero/offload.h"
 #include "lesson04_zero/zero2.h"
 #include "lesson04_zero/zero3.h"
 
@@ -34,6 +35,7 @@ struct zero {
     struct places places; // likewise
     struct zero2 zero2;
     struct zero3 zero3;
+    struct offload offload;
     double gather_seconds; // of the last step: what its all-gathers after the update took
     float *whole;          // (model.count): for dumps, where no parameters are whole
     struct run *run;

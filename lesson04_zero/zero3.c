@@ -77,7 +77,8 @@ static int take_memory(struct zero3 *zero3)
     size_t count =
         zero3_rooms(zero3->script, zero3->ddp->model, zero3->shard->plan, zero3->sharded, rooms);
     count_what_stays(zero3);
-    zero3->param = memory_floats(memory, MEMORY_PARAMETERS, zero3->shard->count);
+    size_t owned = zero3->run->param_store ? 0 : zero3->shard->count;
+    zero3->param = memory_floats(memory, MEMORY_PARAMETERS, owned);
     zero3->stays = memory_floats(memory, MEMORY_PARAMETERS, zero3->stay_count);
     if (rounds(zero3))
         zero3->frozen = memory_floats(memory, MEMORY_PARAMETERS, zero3->frozen_count);
@@ -86,15 +87,28 @@ static int take_memory(struct zero3 *zero3)
     return all ? error : -ENOMEM;
 }
 
-/* The owned slices, as a run of the whole slab would have them. */
+/* The owned slices, as a run of the whole slab would have them. In a file they are already. */
 static int fill_owned(struct zero3 *zero3)
 {
     int error = 0;
     float *to = zero3->param;
-    for (size_t i = 0; i < zero3->shard->owned_count && !error; i++) {
+    for (size_t i = 0; i < zero3->shard->owned_count && !error && !zero3->run->param_store; i++) {
         error = run_init_values(zero3->run, zero3->shard->owned[i], to);
         to += zero3->shard->owned[i].count;
     }
+    return error;
+}
+
+/* This rank's chunk, to its place among the bucket's values. Where a file is read, an error must reach
+ * those that wait for the chunk. */
+static int put_own_chunk(const struct zero3 *zero3, size_t bucket, float *values)
+{
+    struct slice own = shard_chunk(zero3->shard, bucket);
+    struct slice part = {zero3->shard->first[bucket], own.count};
+    struct fail fail = {0};
+    int error = run_read_param(zero3->run, part, values + own.begin, &fail);
+    if (error)
+        comm_stop(zero3->ddp->comm, &fail);
     return error;
 }
 
@@ -135,7 +149,7 @@ int zero3_init(struct zero3 *zero3, struct run *run, struct ddp *ddp, const stru
     if (error)
         return fail_set(&run->fail, error, "no memory for this rank's %zu of %zu parameters",
                         shard->count, run->model.count);
-    run->param = zero3->param;
+    run->param = run->param_store ? NULL : zero3->param;
     error = fill_owned(zero3);
     return error ? error : fill_what_stays(zero3);
 }
@@ -145,7 +159,8 @@ void zero3_release(struct zero3 *zero3)
     if (zero3->run) {
         zero3->run->param = NULL;
         struct memory *memory = &zero3->run->memory;
-        memory_return(memory, MEMORY_PARAMETERS, zero3->param, zero3->shard->count);
+        memory_return(memory, MEMORY_PARAMETERS, zero3->param,
+                      zero3->run->param_store ? 0 : zero3->shard->count);
         memory_return(memory, MEMORY_PARAMETERS, zero3->stays, zero3->stay_count);
         memory_return(memory, MEMORY_PARAMETERS, zero3->frozen, zero3->frozen_count);
     }
@@ -170,9 +185,6 @@ static void fetch(struct zero3 *zero3, script_buckets buckets)
         if (!among(buckets, i))
             continue;
         struct pool_buffer *buffer = pool_take(&zero3->pool, slice_at(zero3, i).count);
-        struct slice own = shard_chunk(zero3->shard, i);
-        memcpy(buffer->floats + own.begin, zero3->param + zero3->shard->first[i],
-               own.count * sizeof *zero3->param);
         zero3->buffers[i] = buffer;
         zero3->gathering[i] = buffer->floats;
         if (!zero3->ddp->unused)
@@ -233,7 +245,9 @@ int zero3_gather(struct zero3 *zero3, size_t bucket)
 {
     float *values = zero3->gathering[bucket];
     double began = trace_begin(zero3->ddp->trace);
-    int error = shard_gather_bucket(zero3->shard, zero3->ddp->comm, bucket, values);
+    int error = put_own_chunk(zero3, bucket, values);
+    if (!error)
+        error = shard_gather_bucket(zero3->shard, zero3->ddp->comm, bucket, values);
     round_values(zero3, values, slice_at(zero3, bucket).count);
     ddp_record(zero3->ddp, TRACE_GATHER, bucket, began);
     return error;
@@ -275,11 +289,12 @@ int zero3_refresh(struct zero3 *zero3)
     float *to = zero3->stays;
     int error = 0;
     for (size_t i = 0; i < zero3->shard->plan->count && !error; i++) {
-        struct slice slice = slice_at(zero3, i), own = shard_chunk(zero3->shard, i);
+        struct slice slice = slice_at(zero3, i);
         if (among(zero3->sharded, i))
             continue;
-        memcpy(to + own.begin, zero3->param + zero3->shard->first[i], own.count * sizeof *to);
-        error = shard_gather_bucket(zero3->shard, zero3->ddp->comm, i, to);
+        error = put_own_chunk(zero3, i, to);
+        if (!error)
+            error = shard_gather_bucket(zero3->shard, zero3->ddp->comm, i, to);
         round_values(zero3, to, slice.count);
         to += slice.count;
     }

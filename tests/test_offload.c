@@ -22,6 +22,7 @@ static const char *const rules[] = {
     "--hidden 13 --momentum 0.9 --weight-decay 0.01 --bucket-kb 1",
     "--hidden 9,6 --optimizer adam --clip 0.7 --accumulate 2 --stage 2 --bucket-kb 1",
     "--hidden 9,6 --optimizer adamw --weight-decay 0.1 --stage 3 --bucket-kb 1",
+    "--hidden 9,6 --optimizer sgd --momentum 0 --stage 3 --persist-kb 0 --bucket-kb 0.2",
     "--hidden 13 --optimizer adamw --weight-decay 0.1 --bucket-kb 0.3 --compress bf16",
     "--hidden 14,14 --freeze fc1 --optimizer adam --precision fp16 --stage 3", // steps are skipped
     "--data line.csv --task regress --hidden none --batch 2", // 3 parameters: some own none
@@ -181,7 +182,6 @@ END_TEST
 struct bench {
     struct inside inside;
     struct zero zero;
-    struct offload offload;
 };
 
 static int bench_open(struct bench *bench, struct ranks_self *self)
@@ -191,8 +191,6 @@ static int bench_open(struct bench *bench, struct ranks_self *self)
     int wrong = inside_open(&bench->inside, self, 4, self->context);
     if (!wrong)
         wrong = zero_init(&bench->zero, run, self->comm) ||
-                offload_init(&bench->offload, run, self->comm, bench->zero.shard.owned,
-                             bench->zero.shard.owned_count) ||
                 run_start(run, bench->zero.shard.owned, bench->zero.shard.owned_count);
     return inside_told(self, &bench->inside, wrong);
 }
@@ -200,7 +198,6 @@ static int bench_open(struct bench *bench, struct ranks_self *self)
 static void bench_close(struct bench *bench)
 {
     zero_stop(&bench->zero);
-    offload_release(&bench->offload);
     inside_close(&bench->inside);
 }
 
@@ -212,7 +209,7 @@ static int train_once(struct bench *bench, size_t index)
     trainer_gradient(&run->trainer, &step);
     int error = zero_wait(&bench->zero);
     if (!error)
-        error = offload_step(&bench->offload, run, (struct rate){.lr = 0.01f, .clip = 1});
+        error = offload_step(&bench->zero.offload, run, (struct rate){.lr = 0.01f, .clip = 1});
     return error ? error : zero_share(&bench->zero);
 }
 
@@ -223,7 +220,7 @@ static int cut_body(struct ranks_self *self)
     int wrong = bench_open(&bench, self), error = 0;
     for (size_t i = 0; i < 6 && !wrong && !error; i++) {
         if (i == 3 && self->rank == self->world - 1)
-            wrong = ftruncate(bench.offload.tiles.file.file.file, 50) != 0;
+            wrong = ftruncate(bench.zero.offload.tiles.file.file.file, 50) != 0;
         error = train_once(&bench, i);
         wrong = wrong || ranks_expect(self, (error != 0) == (i == 3), "step %zu: %d", i, error);
     }
@@ -310,7 +307,8 @@ START_TEST(what_cannot_be_offloaded_is_refused)
         int lesson;
         const char *arguments, *words;
     } rows[] = {
-        {4, "--offload d --momentum 0", "keeps no state, so there is nothing to offload"},
+        {4, "--offload d --momentum 0",
+         "keeps no state, so below --stage 3 there is nothing to offload"},
         {3, "--offload d", "--offload exists from lesson 4 on"},
         {4, "--offload", "--offload: expected DIR, found no value"},
         {4, "--offload-tile-kb 4", "--offload-tile-kb means nothing without --offload"},
