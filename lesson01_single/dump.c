@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, RUN_FLOATS = 1024 };
 
 static int make_directory(const char *path, struct fail *fail)
 {
@@ -33,7 +33,8 @@ struct piece {
     char name[TENSORFILE_NAME_BYTES];
     const struct tensor *tensor;
     struct slice part;   // of the slab
-    const float *values; // (part.count)
+    const float *values; // (part.count); NULL: a state that is kept elsewhere than in memory,
+    size_t state, at;    // of its elements those from `at` on
 };
 
 enum { PIECES_MOST = MODEL_TENSORS_MOST * (2 + OPTIMIZER_STATES_MOST) };
@@ -72,9 +73,12 @@ static size_t collect(const struct dump *dump, const float *zeros, struct piece 
                   tensor->frozen ? zeros
                                  : dump->grad + optimizer_grad_at(optimizer, own.begin, state));
         add_piece(&pieces[count++], "param", tensor, whole, dump->param + whole.begin);
-        for (size_t j = 0; j < optimizer->states && !tensor->frozen; j++)
-            add_piece(&pieces[count++], optimizer_state_name(optimizer, j), tensor, own,
-                      optimizer->state[j] + state);
+        for (size_t j = 0; j < optimizer->states && !tensor->frozen; j++) {
+            const float *values = optimizer->store ? NULL : optimizer->state[j] + state;
+            pieces[count].state = j;
+            pieces[count].at = state;
+            add_piece(&pieces[count++], optimizer_state_name(optimizer, j), tensor, own, values);
+        }
     }
     return count;
 }
@@ -115,8 +119,27 @@ static int describe(struct tensorfile_writer *writer, const struct dump *dump, s
     return error ? error : tensorfile_meta(writer, "loss", text, fail);
 }
 
+/* By way of a small buffer. A piece of nothing is written too. */
+static int write_stored(struct tensorfile_writer *writer, const struct optimizer *optimizer,
+                        const struct piece *piece, struct fail *fail)
+{
+    float run[RUN_FLOATS];
+    size_t done = 0;
+    int error;
+    do {
+        struct slice part = {piece->at + done, piece->part.count - done};
+        part.count = part.count < RUN_FLOATS ? part.count : RUN_FLOATS;
+        error = optimizer_read(optimizer, piece->state, part, run, fail);
+        if (!error)
+            error = tensorfile_write_run(writer, run, part.count, fail);
+        done += part.count;
+    } while (done < piece->part.count && !error);
+    return error;
+}
+
 static int write_file(struct tensorfile_writer *writer, const char *path,
-                      const struct piece *pieces, size_t count, struct fail *fail)
+                      const struct optimizer *optimizer, const struct piece *pieces, size_t count,
+                      struct fail *fail)
 {
     int error = 0;
     for (size_t i = 0; i < count && !error; i++)
@@ -124,7 +147,9 @@ static int write_file(struct tensorfile_writer *writer, const char *path,
     if (!error)
         error = tensorfile_begin(writer, path, fail);
     for (size_t i = 0; i < count && !error; i++)
-        error = tensorfile_write(writer, pieces[i].values, pieces[i].part.count, fail);
+        error = pieces[i].values
+                    ? tensorfile_write(writer, pieces[i].values, pieces[i].part.count, fail)
+                    : write_stored(writer, optimizer, &pieces[i], fail);
     return error ? error : tensorfile_commit(writer, fail);
 }
 
@@ -139,7 +164,8 @@ int dump_step(const struct dump *dump, size_t step, const struct dump_loss *loss
     int error = writer && zeros ? describe(writer, dump, step, loss, fail)
                                 : fail_set(fail, -ENOMEM, "no memory to write %s", path);
     if (!error)
-        error = write_file(writer, path, pieces, collect(dump, zeros, pieces), fail);
+        error =
+            write_file(writer, path, dump->optimizer, pieces, collect(dump, zeros, pieces), fail);
     free(zeros);
     tensorfile_discard(writer);
     return error;

@@ -26,7 +26,7 @@
 enum { OPTIMIZER_STATES_MOST = 2 };
 
 /* Where states are kept elsewhere than in memory (lesson 4, --offload). Both copy `part` of one, counted
- * within the owned elements. 0 or an error. Where the parameters are, too, they have a store of their
+ * within the owned elements. 0, or an error of which the other ranks have been told. Where the parameters are, too, they have a store of their
  * own, in which they are state 0. */
 struct optimizer_store {
     int (*read)(void *context, size_t state, struct slice part, float *values, struct fail *fail);

@@ -12,19 +12,27 @@ void pieces_add(struct pieces *pieces, size_t kind, struct slice slice, float *v
     pieces->items[pieces->count++] = (struct piece){.kind = kind, .slice = slice, .values = values};
 }
 
+void pieces_add_stored(struct pieces *pieces, size_t kind, struct slice slice,
+                       const struct optimizer_store *store, size_t at)
+{
+    size_t before = pieces->count;
+    pieces_add(pieces, kind, slice, NULL);
+    if (pieces->count == before)
+        return;
+    pieces->items[before].store = store;
+    pieces->items[before].at = at;
+}
+
 void pieces_add_states(struct pieces *pieces, const struct optimizer *optimizer)
 {
     for (size_t i = 0; i < optimizer->states; i++) {
         size_t at = 0;
         for (size_t j = 0; j < optimizer->owned_count; j++) {
             struct slice owned = optimizer->owned[j];
-            size_t before = pieces->count;
-            float *values = optimizer->state[i] ? optimizer->state[i] + at : NULL;
-            pieces_add(pieces, 1 + i, owned, values);
-            if (pieces->count > before) {
-                pieces->items[before].store = optimizer->store;
-                pieces->items[before].at = at;
-            }
+            if (optimizer->store)
+                pieces_add_stored(pieces, 1 + i, owned, optimizer->store, at);
+            else
+                pieces_add(pieces, 1 + i, owned, optimizer->state[i] + at);
             at += owned.count;
         }
     }

@@ -36,6 +36,10 @@ struct pieces {
 /* Adds one of values in memory; one that is empty is left out. */
 void pieces_add(struct pieces *pieces, size_t kind, struct slice slice, float *values);
 
+/* And one of values in a store (see struct piece). */
+void pieces_add_stored(struct pieces *pieces, size_t kind, struct slice slice,
+                       const struct optimizer_store *store, size_t at);
+
 /* States of what the optimizer owns, wherever it keeps them. */
 void pieces_add_states(struct pieces *pieces, const struct optimizer *optimizer);
 

@@ -26,7 +26,10 @@ static void add_owned(const struct run *run, struct pieces *pieces)
     for (size_t i = 0; i < run->optimizer.owned_count; i++) {
         struct slice owned = run->optimizer.owned[i];
         size_t at = optimizer_param_at(&run->optimizer, owned.begin, passed);
-        pieces_add(pieces, 0, owned, run->param + at);
+        if (run->param_store)
+            pieces_add_stored(pieces, 0, owned, run->param_store, passed);
+        else
+            pieces_add(pieces, 0, owned, run->param + at);
         passed += owned.count;
     }
 }

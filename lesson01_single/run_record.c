@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <math.h>
 
+enum { LOOK_FLOATS = 1024 };
+
 /* A lesson whose communication does not overlap waits for all of it. */
 static struct metrics_times times_of(const struct run *run)
 {
@@ -163,15 +165,32 @@ static int record_dump(struct run *run, const struct step *step)
     return dump_step(&dump, step->index, &loss, &run->fail);
 }
 
+/* The first of these parameters that is not finite; 0: all are. */
+static int find_infinite(struct run *run, struct slice part, double *found)
+{
+    float values[LOOK_FLOATS];
+    const float *param = run->param_store ? values : run->param + part.begin;
+    int error = run->param_store ? run_read_param(run, part, values, &run->fail) : 0;
+    for (size_t i = 0; i < part.count && *found == 0 && !error; i++)
+        if (!isfinite(param[i]))
+            *found = (double)param[i];
+    return error;
+}
+
 /* The good one of before is worth more. Where each rank has but a part, it looks at that, and all decide. */
 static int check_finite(struct run *run)
 {
     size_t count = run->optimizer.packed_param ? run->optimizer.count : run->model.count;
     double mine = 0, all[ENVIRONMENT_WORLD_MOST];
-    for (size_t i = 0; i < count && mine == 0; i++)
-        if (!isfinite(run->param[i]))
-            mine = (double)run->param[i];
-    int error = run_share(run, &mine, 1, all);
+    int error = 0;
+    for (size_t at = 0; at < count && !error; at += LOOK_FLOATS) {
+        size_t left = count - at;
+        struct slice part = {at, left < LOOK_FLOATS ? left : LOOK_FLOATS};
+        error = find_infinite(run, part, &mine);
+    }
+    if (error)
+        return error;
+    error = run_share(run, &mine, 1, all);
     if (mine != 0)
         return refuse_update(run, "a parameter", mine);
     for (int rank = 0; rank < run->environment.world && !error; rank++)

@@ -157,14 +157,6 @@ static void update(struct against_ddp *against, struct run *run, const struct st
     optimizer_step(&against->optimizer, against->param, against->grad, rate);
 }
 
-/* The others wait for this rank's verdict. */
-static int stop_all(struct run *run, const struct zero *zero, int error)
-{
-    if (error)
-        comm_stop(zero->ddp.comm, &run->fail);
-    return error;
-}
-
 static int compare_states(struct against_ddp *against, struct run *run, const struct zero *zero,
                           const struct step *step)
 {
@@ -173,7 +165,7 @@ static int compare_states(struct against_ddp *against, struct run *run, const st
         char what[64];
         int error = optimizer_read(&run->optimizer, i, all, against->owned, &run->fail);
         if (error)
-            return stop_all(run, zero, error);
+            return error;
         snprintf(what, sizeof what, "owned %s = that part of lesson 3's",
                  optimizer_state_name(&run->optimizer, i));
         struct prove prove = compare_packed(zero, against->owned, against->optimizer.state[i]);
@@ -208,7 +200,7 @@ static int prove_parameters(const struct against_ddp *against, struct run *run,
     struct slice all = {.begin = 0, .count = run->optimizer.count};
     int error = run_read_param(run, all, against->owned, &run->fail);
     if (error)
-        return stop_all(run, zero, error);
+        return error;
     struct prove prove = compare_packed(zero, against->owned, against->param);
     prove_end(&prove, run, step, "owned parameters = that part of lesson 3's");
     return 0;

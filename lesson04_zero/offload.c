@@ -5,18 +5,28 @@
 /* So that a file that --init names is not opened too often. */
 enum { FILL_FLOATS = 16384 };
 
+/* Whoever is waiting for this rank is told. The thread that asks the store has the communicator. */
+static int told(struct offload *offload, int error, const struct fail *fail)
+{
+    if (error)
+        comm_stop(offload->comm, fail);
+    return error;
+}
+
 static int read_state(void *context, size_t state, struct slice part, float *values,
                       struct fail *fail)
 {
     struct offload *offload = context;
-    return tiles_get(&offload->tiles, state, part, values, fail);
+    int error = tiles_get(&offload->tiles, state, part, values, fail);
+    return told(offload, error, fail);
 }
 
 static int write_state(void *context, size_t state, struct slice part, const float *values,
                        struct fail *fail)
 {
     struct offload *offload = context;
-    return tiles_put(&offload->tiles, state, part, values, fail);
+    int error = tiles_put(&offload->tiles, state, part, values, fail);
+    return told(offload, error, fail);
 }
 
 /* The parameters are the array behind the states. */
@@ -24,14 +34,16 @@ static int read_param(void *context, size_t state, struct slice part, float *val
                       struct fail *fail)
 {
     struct offload *offload = context;
-    return tiles_get(&offload->tiles, offload->states + state, part, values, fail);
+    int error = tiles_get(&offload->tiles, offload->states + state, part, values, fail);
+    return told(offload, error, fail);
 }
 
 static int write_param(void *context, size_t state, struct slice part, const float *values,
                        struct fail *fail)
 {
     struct offload *offload = context;
-    return tiles_put(&offload->tiles, offload->states + state, part, values, fail);
+    int error = tiles_put(&offload->tiles, offload->states + state, part, values, fail);
+    return told(offload, error, fail);
 }
 
 static struct tilefile_plan plan_for(const struct options *options, size_t count)
@@ -93,10 +105,7 @@ int offload_init(struct offload *offload, struct run *run, struct comm *comm,
     offload->param_store = (struct optimizer_store){read_param, write_param, offload};
     run->store = &offload->store;
     run->param_store = run->options.stage >= 3 ? &offload->param_store : NULL;
-    int error = open_file(offload, run, owned, owned_count);
-    if (error)
-        comm_stop(comm, &run->fail);
-    return error;
+    return told(offload, open_file(offload, run, owned, owned_count), &run->fail);
 }
 
 void offload_release(struct offload *offload)
@@ -122,8 +131,6 @@ int offload_step(struct offload *offload, struct run *run, struct rate rate)
     struct tiles_moved before = tiles_moved(&offload->tiles);
     int error = rate.skip ? 0 : update(offload, run, rate);
     optimizer_count(offload->optimizer, rate);
-    if (error)
-        comm_stop(offload->comm, &run->fail);
     struct tiles_moved after = tiles_moved(&offload->tiles);
     run->offload = (struct metrics_offload){
         .read_bytes = after.read_bytes - before.read_bytes,
@@ -132,5 +139,5 @@ int offload_step(struct offload *offload, struct run *run, struct rate rate)
     };
     trace_end(run->trace, TRACE_OPTIMIZER, 0, began);
     profile_lap(run->profile, PROFILE_OPTIMIZER);
-    return error;
+    return told(offload, error, &run->fail);
 }

@@ -197,10 +197,8 @@ int zero_gather_state(const struct zero *zero, size_t index, float *slab, struct
         struct slice owned = zero->shard.owned[i];
         part.count = owned.count;
         int error = optimizer_read(&zero->run->optimizer, index, part, slab + owned.begin, fail);
-        if (error) {
-            comm_stop(zero->ddp.comm, fail); // the others wait for this rank's part
+        if (error)
             return error;
-        }
         part.begin += owned.count;
     }
     int error = shard_gather(&zero->shard, zero->ddp.comm, slab);
@@ -216,10 +214,8 @@ static int read_owned_param(const struct zero *zero, float *slab)
         struct slice owned = zero->shard.owned[i];
         part.count = owned.count;
         int error = run_read_param(run, part, slab + owned.begin, &run->fail);
-        if (error) {
-            comm_stop(zero->ddp.comm, &run->fail); // the others wait for this rank's part
+        if (error)
             return error;
-        }
         part.begin += owned.count;
     }
     return 0;

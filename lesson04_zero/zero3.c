@@ -99,17 +99,13 @@ static int fill_owned(struct zero3 *zero3)
     return error;
 }
 
-/* This rank's chunk, to its place among the bucket's values. Where a file is read, an error must reach
- * those that wait for the chunk. */
+/* This rank's chunk, to its place among the bucket's values. An error is the communicator's by now. */
 static int put_own_chunk(const struct zero3 *zero3, size_t bucket, float *values)
 {
     struct slice own = shard_chunk(zero3->shard, bucket);
     struct slice part = {zero3->shard->first[bucket], own.count};
     struct fail fail = {0};
-    int error = run_read_param(zero3->run, part, values + own.begin, &fail);
-    if (error)
-        comm_stop(zero3->ddp->comm, &fail);
-    return error;
+    return run_read_param(zero3->run, part, values + own.begin, &fail);
 }
 
 /* What stays, small buckets first. Whoever asks for a frozen tensor as it is finds it in run->frozen. */

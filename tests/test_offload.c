@@ -53,18 +53,42 @@ START_TEST(a_file_in_tiles_trains_as_memory_does_bit_for_bit)
     const char *flags = rules[_i / WORLDS];
     struct folder folder;
     open_folder(&folder);
-    bool saves = !strstr(flags, "--stage 3");
-    snprintf(arguments, sizeof arguments, "%s --steps 8 --no-verify%s", flags,
-             saves ? " --save memory" : "");
+    snprintf(arguments, sizeof arguments,
+             "%s --steps 8 --no-verify --save memory --dump memory/dump --dump-steps 8", flags);
     lesson_ok(&folder, lesson, arguments);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         snprintf(arguments, sizeof arguments,
-                 "%s --steps 8 --verify 8 --offload d --offload-tile-kb %s%s", flags, tiles[i],
-                 saves ? " --save file" : "");
+                 "%s --steps 8 --verify 8 --save file --dump file/dump --dump-steps 8 --offload d "
+                 "--offload-tile-kb %s",
+                 flags, tiles[i]);
         ck_assert_uint_gt(lesson_ok(&folder, lesson, arguments), 8);
-        if (saves)
-            must_be_equal(&folder, "memory", "file");
+        must_be_equal(&folder, "memory", "file");
     }
+    folder_close(&folder);
+}
+END_TEST
+
+/* In the middle, out of memory into a file and back; the file of tiles is another's by then. */
+START_TEST(a_run_goes_on_from_file_to_memory_and_back)
+{
+    static const char *const ways[3][2] = {
+        {"", "--offload d --offload-tile-kb 0.1"},
+        {"--offload d --offload-tile-kb 0.3", ""},
+        {"--offload d --offload-tile-kb 0.3", "--offload d --offload-tile-kb 0.1"},
+    };
+    const char *flags = rules[_i / 3], *const *way = ways[_i % 3];
+    char arguments[ARGUMENTS_BYTES];
+    struct lesson lesson = {4, 3};
+    struct folder folder;
+    open_folder(&folder);
+    snprintf(arguments, sizeof arguments, "%s --steps 7 --no-verify --save whole", flags);
+    lesson_ok(&folder, lesson, arguments);
+    snprintf(arguments, sizeof arguments, "%s --steps 4 --no-verify --save half %s", flags, way[0]);
+    lesson_ok(&folder, lesson, arguments);
+    snprintf(arguments, sizeof arguments, "%s --steps 7 --resume half --save half %s", flags,
+             way[1]);
+    lesson_ok(&folder, lesson, arguments);
+    must_be_equal(&folder, "whole", "half");
     folder_close(&folder);
 }
 END_TEST
@@ -332,6 +356,7 @@ Suite *offload_suite(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, a_file_in_tiles_trains_as_memory_does_bit_for_bit, 0,
                         RULES * WORLDS);
+    tcase_add_loop_test(tcase, a_run_goes_on_from_file_to_memory_and_back, 0, RULES * 3);
     tcase_add_test(tcase, every_update_reads_and_writes_the_state_once_and_a_skipped_one_nothing);
     tcase_add_loop_test(tcase, a_place_with_no_room_is_an_error_before_the_first_step, 0, PLACES);
     tcase_add_test(tcase, two_runs_in_one_folder_do_not_meet);
