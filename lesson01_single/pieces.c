@@ -4,36 +4,34 @@
 #include <assert.h>
 #include <string.h>
 
-void pieces_add(struct pieces *pieces, size_t kind, struct slice slice, float *values)
+static void add(struct pieces *pieces, const struct piece *piece)
 {
-    if (slice.count == 0)
+    if (piece->slice.count == 0)
         return;
     assert(pieces->count < PIECES_MOST);
-    pieces->items[pieces->count++] = (struct piece){.kind = kind, .slice = slice, .values = values};
+    pieces->items[pieces->count++] = *piece;
+}
+
+void pieces_add(struct pieces *pieces, size_t kind, struct slice slice, float *values)
+{
+    add(pieces, &(struct piece){.kind = kind, .slice = slice, .values = values});
 }
 
 void pieces_add_stored(struct pieces *pieces, size_t kind, struct slice slice,
                        const struct optimizer_store *store, size_t at)
 {
-    size_t before = pieces->count;
-    pieces_add(pieces, kind, slice, NULL);
-    if (pieces->count == before)
-        return;
-    pieces->items[before].store = store;
-    pieces->items[before].at = at;
+    add(pieces, &(struct piece){.kind = kind, .slice = slice, .store = store, .at = at});
 }
 
 void pieces_add_states(struct pieces *pieces, const struct optimizer *optimizer)
 {
     for (size_t i = 0; i < optimizer->states; i++) {
-        size_t at = 0;
+        struct piece piece = {.kind = 1 + i, .store = optimizer->store};
         for (size_t j = 0; j < optimizer->owned_count; j++) {
-            struct slice owned = optimizer->owned[j];
-            if (optimizer->store)
-                pieces_add_stored(pieces, 1 + i, owned, optimizer->store, at);
-            else
-                pieces_add(pieces, 1 + i, owned, optimizer->state[i] + at);
-            at += owned.count;
+            piece.slice = optimizer->owned[j];
+            piece.values = optimizer->state[i] ? optimizer->state[i] + piece.at : NULL;
+            add(pieces, &piece);
+            piece.at += piece.slice.count;
         }
     }
 }
