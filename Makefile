@@ -89,7 +89,7 @@ lesson01: $(BUILD)/lesson01_single ## SGD in one process (ARGS="--epochs 5"; --h
 
 lesson02: $(BUILD)/lesson02_allreduce ## a ring all-reduce, by hand (NP=4 ranks, ARGS as above)
 lesson03: $(BUILD)/lesson03_ddp ## buckets, sent while backward still runs (NP, ARGS)
-lesson04: $(BUILD)/lesson04_zero ## the optimizer's state, sharded (NP, ARGS)
+lesson04: $(BUILD)/lesson04_zero ## state, gradients, parameters sharded (NP, ARGS="--stage 3")
 lesson02 lesson03 lesson04: $(if $(OVER_MPI),,$(BUILD)/launch)
 	$(if $(OVER_MPI),$(MPIRUN),$(BUILD)/launch) -n $(NP) $(filter $(BUILD)/$@%,$^) $(ARGS)
 
