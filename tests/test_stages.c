@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { STAGES = 3, ARGUMENTS_BYTES = 512, WORLD_MOST = 8 };
+enum { STAGES = 3, ARGUMENTS_BYTES = 512, MORE_BYTES = 256, WORLD_MOST = 8 };
 
 /* y = w x + b on a.csv, in the file's order; everything is sharded that a stage shards. */
 static void fit(const struct folder *folder, struct lesson lesson, int stage, const char *more)
@@ -37,7 +37,7 @@ static void check_param(const struct folder *folder, int world, const char *tens
  * two weights and one for the bias. */
 START_TEST(all_four_micro_batches_are_in_the_gradient)
 {
-    char more[256];
+    char more[MORE_BYTES];
     struct folder folder;
     folder_open(&folder);
     lesson_write(&folder, "a.csv",
@@ -58,7 +58,7 @@ END_TEST
 START_TEST(weights_decay_and_the_bias_does_not_where_a_shard_has_both)
 {
     static const char *const rules[] = {"sgd --momentum 0", "adamw"};
-    char more[256];
+    char more[MORE_BYTES];
     struct folder folder;
     folder_open(&folder);
     lesson_write(&folder, "a.csv", "0,0,0,0,1\n0,0,0,0,1\n");
@@ -73,12 +73,13 @@ START_TEST(weights_decay_and_the_bias_does_not_where_a_shard_has_both)
 }
 END_TEST
 
-/* Ten test samples, one at a time: the ranks have 3, 3, 2 and 2 of them, and all go forward three times.
- * No addition rounds, so the loss is lesson 1's. */
+/* Ten test samples, one at a time: the ranks have 3, 3, 2 and 2 of them, and all go forward three times,
+ * gathering a bucket for each tensor. No addition rounds, so the loss is lesson 1's. */
 START_TEST(ranks_with_fewer_test_samples_take_part_in_every_forward)
 {
     static const char more[] = "--test-data b.csv --hidden 3,3,3 --init const:0.25 --lr 0 "
                                "--batch 4 --epochs 2 --metrics m.jsonl";
+    char bucketed[MORE_BYTES];
     double expected[8], found[8];
     struct folder folder;
     folder_open(&folder);
@@ -86,7 +87,8 @@ START_TEST(ranks_with_fewer_test_samples_take_part_in_every_forward)
     lesson_write(&folder, "b.csv",
                  "1,2,1\n2,1,3\n4,2,2\n1,1,5\n3,1,2\n5,1,2\n1,3,4\n2,2,1\n3,3,2\n1,5,1\n");
     fit(&folder, (struct lesson){1, 1}, 0, more);
-    fit(&folder, (struct lesson){4, 4}, 1 + _i, more);
+    snprintf(bucketed, sizeof bucketed, "%s --first-bucket-kb 0.004 --bucket-kb 0.004", more);
+    fit(&folder, (struct lesson){4, 4}, 1 + _i, bucketed);
     size_t count = lesson_values(&folder, "m.jsonl", "test_loss", expected, 8);
     ck_assert_uint_ge(count, 2);
     ck_assert_uint_eq(lesson_values(&folder, "m.rank-3.jsonl", "test_loss", found, 8), count);
