@@ -1,4 +1,5 @@
 /* Jobs that fail and are started again: which ones, how often, and that lessons go on where they were. */
+#include "common/rng.h"
 #include "tests/folder.h"
 #include "tests/lessons.h"
 #include "tests/program.h"
@@ -6,9 +7,12 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { COMMAND_BYTES = 4096 };
+enum { COMMAND_BYTES = 4096, KILLS = 5, STEPS = 1200 };
 
 /* --- the launcher ---------------------------------------------------------------------------- */
 
@@ -107,41 +111,85 @@ END_TEST
 
 /* --- lessons --------------------------------------------------------------------------------- */
 
-/* A rank, another each time, is killed once there is a checkpoint newer than its start, so that each
- * start gets a little further. */
+/* Who is killed, and how long after the first save of a start, is drawn anew in every run of the suite;
+ * RESTARTS_SEED repeats a draw. */
+static void choose_seed(void)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)time(NULL) * 100000 + getpid() % 100000);
+    setenv("RESTARTS_SEED", text, 0);
+    printf("restarts: RESTARTS_SEED=%s draws who is killed, and when\n", getenv("RESTARTS_SEED"));
+}
+
+/* "2 0 1 1 2" and "13 4 0 39 21": a rank and milliseconds for each start that is to fail. */
+static void draw(uint64_t seed, int world, char victims[64], char delays[64])
+{
+    enum { DELAY_MOST_MS = 40 };
+    struct rng rng = {.seed = seed, .stream = RNG_TEST};
+    victims[0] = delays[0] = '\0';
+    for (uint64_t start = 0; start < KILLS; start++) {
+        char one[32];
+        snprintf(one, sizeof one, "%u ", rng_bits(&rng, 2 * start) % (unsigned)world);
+        lesson_row(victims, 64, one);
+        snprintf(one, sizeof one, "0.%03u ", rng_bits(&rng, 2 * start + 1) % DELAY_MOST_MS);
+        lesson_row(delays, 64, one);
+    }
+}
+
+/* One rank of each start is killed some time after there is a save newer than the start, so that each gets a
+ * little further; often that is within another save. */
 static const char killed[] =
-    "export OPENBLAS_NUM_THREADS=1; bin=\"${LAUNCH%%/*}\"; \"$LAUNCH\" -n %d --max-restarts 5 sh "
+    "export OPENBLAS_NUM_THREADS=1; bin=\"${LAUNCH%%/*}\"; \"$LAUNCH\" -n %d --max-restarts %d sh "
     "-c '"
-    "lesson=$1; shift; touch began-$RANK; "
-    "if [ $RESTART_COUNT -lt 5 ] && [ $RANK = $((RESTART_COUNT %% %d)) ]; then "
+    "victims=$1 delays=$2 lesson=$3 field=$((RESTART_COUNT + 1)); shift 3; touch began-$RANK; "
+    "if [ \"$(echo \"$victims\" | cut -s -d\" \" -f$field)\" = $RANK ]; then "
     "(until find s -name manifest.json -newer began-$RANK 2> /dev/null | grep -q .; "
-    "do sleep 0.003; done; kill -9 $$) & fi; "
-    "exec \"$lesson\" \"$@\"' sh \"$bin/%s\" --no-verify --steps 4000 --hidden 9 %s "
+    "do sleep 0.003; done; sleep $(echo \"$delays\" | cut -d\" \" -f$field); kill -9 $$) & fi; "
+    "exec \"$lesson\" \"$@\"' sh \"%s\" \"%s\" \"$bin/%s\" --no-verify --steps %d --hidden 9 %s "
     "--save s --save-every 3 --resume auto --metrics m.jsonl > out";
+
+static const struct {
+    struct lesson lesson;
+    const char *program, *flags;
+} undisturbed[] = {
+    {{1, 1}, "lesson01_single", "--optimizer adam"},
+    {{2, 3}, "lesson02_allreduce", ""},
+    {{3, 4}, "lesson03_ddp", "--clip 1"},
+    {{4, 3}, "lesson04_zero", "--optimizer adamw"},
+    {{4, 4}, "lesson04_zero", "--stage 2"},
+    {{4, 3}, "lesson04_zero", "--optimizer adam --stage 3 --clip 1"},
+};
+enum { UNDISTURBED = sizeof undisturbed / sizeof *undisturbed };
 
 START_TEST(a_job_killed_five_times_is_the_job_that_never_was)
 {
-    static const char *const programs[] = {"lesson01_single", "lesson02_allreduce", "lesson03_ddp",
-                                           "lesson04_zero"};
-    static const int worlds[] = {1, 2, 2, 3};
-    static const char *const rules[] = {"--optimizer adam", "", "--clip 1", "--optimizer adamw"};
-    char command[COMMAND_BYTES];
+    struct lesson lesson = undisturbed[_i].lesson;
+    const char *flags = undisturbed[_i].flags;
+    char command[COMMAND_BYTES], victims[64], delays[64], what[192];
+    uint64_t seed = strtoull(getenv("RESTARTS_SEED"), NULL, 10);
     struct folder folder;
     struct program program;
+    draw(seed + (uint64_t)_i, lesson.world, victims, delays);
+    snprintf(what, sizeof what, "RESTARTS_SEED=%llu: ranks %sare killed, %ss after a save",
+             (unsigned long long)seed, victims, delays);
     folder_open(&folder);
-    snprintf(command, sizeof command, "--no-verify --steps 4000 --hidden 9 %s --save u", rules[_i]);
-    lesson_ok(&folder, (struct lesson){_i + 1, worlds[_i]}, command);
-    snprintf(command, sizeof command, killed, worlds[_i], worlds[_i], programs[_i], rules[_i]);
+    snprintf(command, sizeof command, "--no-verify --steps %d --hidden 9 %s --save u", STEPS,
+             flags);
+    lesson_ok(&folder, lesson, command);
+    snprintf(command, sizeof command, killed, lesson.world, KILLS, victims, delays,
+             undisturbed[_i].program, STEPS, flags);
     program_run(&program, folder.path, command);
-    ck_assert_msg(program.code == 0, "%s", program.err);
-    ck_assert_msg(strstr(program.err, "restart 5 of 5") != NULL, "%s", program.err);
+    ck_assert_msg(program.code == 0, "%s: %s", what, program.err);
+    ck_assert_msg(strstr(program.err, "restart 5 of 5") != NULL, "%s: %s", what, program.err);
     program_close(&program);
-    lesson_saves_equal(&folder, "s", "u", "after five restarts");
-    program_run(&program, folder.path,
-                "f=m.jsonl; [ -e $f ] || f=m.rank-0.jsonl; grep -o "
-                "'^{\"event\":\"step\",\"step\":[0-9]*' $f "
-                "| grep -o '[0-9]*$' > steps; seq 0 3999 | cmp - steps");
-    ck_assert_msg(program.code == 0, "metrics: %s%s", program.out, program.err);
+    lesson_saves_equal(&folder, "s", "u", what);
+    snprintf(command, sizeof command,
+             "f=m.jsonl; [ -e $f ] || f=m.rank-0.jsonl; grep -o "
+             "'^{\"event\":\"step\",\"step\":[0-9]*' $f "
+             "| grep -o '[0-9]*$' > steps; seq 0 %d | cmp - steps",
+             STEPS - 1);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(program.code == 0, "%s: metrics: %s%s", what, program.out, program.err);
     program_close(&program);
     folder_close(&folder);
 }
@@ -203,6 +251,7 @@ END_TEST
 Suite *restarts_suite(void)
 {
     Suite *suite = suite_create("restarts");
+    choose_seed();
     TCase *tcase = tcase_create("restarts");
     tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, a_rank_that_failed_starts_the_job_again_and_nothing_else_does, 0,
@@ -210,7 +259,7 @@ Suite *restarts_suite(void)
     tcase_add_test(tcase, a_restart_is_announced_and_logged_behind_what_is_there);
     tcase_add_test(tcase, a_signal_between_two_starts_ends_the_job);
     tcase_add_test(tcase, the_pause_before_a_restart_grows);
-    tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, 4);
+    tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, UNDISTURBED);
     tcase_add_test(tcase, auto_resumes_what_there_is_and_a_finished_run_is_no_error);
     tcase_add_test(tcase, a_checkpoint_that_cannot_be_reached_is_not_none);
     tcase_add_test(tcase, ranks_that_find_different_checkpoints_are_told);
