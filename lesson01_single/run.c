@@ -98,6 +98,7 @@ bool run_next(struct run *run, struct step *step)
 {
     if (run->optimizer.updates >= run->updates)
         return false;
+    run->all_know = true; // all ranks decide by the same numbers
     *step = sampler_step(&run->sampler, run->optimizer.updates);
     run->step_seconds = clock_seconds();
     if (run->trace)

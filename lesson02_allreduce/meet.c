@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 /* Lesson 4 sends halves of an all-reduce, which the others do not have. */
@@ -122,27 +123,33 @@ int meet(struct comm **comm, struct run *run)
     return error;
 }
 
+static bool is_watched(const struct run *run)
+{
+    static const uint8_t none[ENVIRONMENT_TOKEN_BYTES];
+    return memcmp(run->environment.token, none, sizeof none) != 0;
+}
+
 /* Whoever watches the job takes the rank that ends first for the cause. One that only lost its peer lets the
- * peer go first, which may take a while: it waits until it is told to end, as a launcher does with a failed
- * rank's neighbours, or for a second. */
-static void let_the_cause_end(void)
+ * peer go first, which may take a while: it waits until it is told to end, as launchers do with a failed
+ * rank's neighbours, or for five seconds. Started by hand it is told by nobody. */
+static void let_the_cause_end(const struct run *run)
 {
     static const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
-    enum { MOMENTS = 100 };
+    enum { MOMENTS_WATCHED = 500, MOMENTS_ALONE = 10 };
+    int moments = is_watched(run) ? MOMENTS_WATCHED : MOMENTS_ALONE;
     sigset_t told, pending;
     sigemptyset(&told);
     sigaddset(&told, SIGTERM);
     sigprocmask(SIG_BLOCK, &told, NULL); // to end with this rank's own code
-    for (int i = 0; i < MOMENTS && sigpending(&pending) == 0 && !sigismember(&pending, SIGTERM);
-         i++)
+    for (; moments > 0 && sigpending(&pending) == 0 && !sigismember(&pending, SIGTERM); moments--)
         nanosleep(&moment, NULL);
 }
 
-/* Before the first step the others wait for this rank in a call that it will not make. (Later a rank fails in a
- * step that all have made, and mostly all do.) */
+/* Before the first step the others wait for this rank in a call that it will not make. (Later all take the same
+ * decisions, and some may still be in the call that told this one.) */
 static void tell_others(const struct run *run, struct comm *comm)
 {
-    struct fail why;
+    struct fail why = {0};
     fail_set(&why, run->fail.code, "rank %d: %s", run->environment.rank, run->fail.text);
     comm_stop(comm, &why);
 }
@@ -151,11 +158,11 @@ void meet_report(struct run *run, struct comm *comm)
 {
     const struct fail *fail = comm ? comm_fail(comm) : NULL;
     if (run->fail.code == FAIL_ELSEWHERE)
-        let_the_cause_end();
-    else if (fail && fail->code == 0 && run->fail.code != 0 && run->samples == 0 && !run->all_know)
+        let_the_cause_end(run);
+    else if (fail && fail->code == 0 && run->fail.code != 0 && !run->all_know)
         tell_others(run, comm);
     if (!fail || fail->code == 0 || run->fail.code != 0)
         return;
     fail_set(&run->fail, fail->code, "%s", fail->text);
-    let_the_cause_end();
+    let_the_cause_end(run);
 }
