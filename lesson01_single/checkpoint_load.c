@@ -157,9 +157,11 @@ static int read_file(const struct checkpoint *checkpoint, const struct inventory
     snprintf(path, sizeof path, "%s/%s", folder, inventory->files[file].name);
     for (size_t i = 0; i < inventory->piece_count && !error; i++) {
         const struct inventory_piece *saved = &inventory->pieces[i];
+        if (saved->file != file)
+            continue;
         struct target target = target_of(checkpoint, inventory, saved);
         struct slicefile_sink sink = {take, &target};
-        if (saved->file != file || !is_wanted(&target, saved))
+        if (!is_wanted(&target, saved))
             continue;
         if (!open)
             error = slicefile_open(&slicefile, path, &inventory->files[file], fail);

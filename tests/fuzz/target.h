@@ -25,6 +25,7 @@ struct verdict {
 struct verdict fuzz_csv(const uint8_t *data, size_t size);
 struct verdict fuzz_frame(const uint8_t *data, size_t size);
 struct verdict fuzz_hello(const uint8_t *data, size_t size);
+struct verdict fuzz_inventory(const uint8_t *data, size_t size);
 struct verdict fuzz_idx(const uint8_t *data, size_t size);
 struct verdict fuzz_tensorfile(const uint8_t *data, size_t size);
 
@@ -33,8 +34,8 @@ static const struct {
     const char *name;
     struct verdict (*judge)(const uint8_t *data, size_t size);
 } targets[] = {
-    {"csv", fuzz_csv}, {"frame", fuzz_frame},           {"hello", fuzz_hello},
-    {"idx", fuzz_idx}, {"tensorfile", fuzz_tensorfile},
+    {"csv", fuzz_csv}, {"frame", fuzz_frame},         {"hello", fuzz_hello},
+    {"idx", fuzz_idx}, {"inventory", fuzz_inventory}, {"tensorfile", fuzz_tensorfile},
 };
 enum { TARGETS = sizeof targets / sizeof *targets };
 
