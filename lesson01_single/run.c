@@ -77,11 +77,13 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     run->optimizer.packed_param = options->stage >= 3;
     run->optimizer.tiled_param = run->param_store != NULL;
     error = run_resume(run);
-    if (!error)
-        error = metrics_open(&run->metrics, options->metrics, &run->environment,
-                             run->optimizer.updates, &run->fail);
+    if (error)
+        return error;
+    error = metrics_open(&run->metrics, options->metrics, &run->environment, run->optimizer.updates,
+                         &run->fail);
     if (!error)
         error = run_trace_start(run);
+    run->unheard = error != 0;
     if (error)
         return error;
     run->verified_from = run->optimizer.updates;
@@ -98,7 +100,6 @@ bool run_next(struct run *run, struct step *step)
 {
     if (run->optimizer.updates >= run->updates)
         return false;
-    run->all_know = true; // all ranks decide by the same numbers
     *step = sampler_step(&run->sampler, run->optimizer.updates);
     run->step_seconds = clock_seconds();
     if (run->trace)

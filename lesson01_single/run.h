@@ -37,7 +37,7 @@ struct run {
     struct options options;
     struct environment environment; // rank 0 of 1 in lesson 1
     struct fail fail;
-    bool all_know;            // of a failure: every rank stops for it by itself
+    bool unheard;             // the failure is this rank's own, and no other can know of it
     enum exit_code exit_code; // of a failure at this point
     struct memory memory;     // what this rank trains with
     struct memory proving;    // verification's copies, which training does not need

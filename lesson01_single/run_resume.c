@@ -32,7 +32,6 @@ static int compare_updates(struct run *run, int error)
 {
     double mine = error ? -1 : (double)run->optimizer.updates, all[ENVIRONMENT_WORLD_MOST];
     int broken = run_share(run, &mine, 1, all);
-    run->all_know = !broken; // of an error of this rank, too
     if (error || broken)
         return error ? error : broken;
     for (int rank = 0; rank < run->environment.world && !error; rank++)

@@ -145,8 +145,8 @@ static void let_the_cause_end(const struct run *run)
         nanosleep(&moment, NULL);
 }
 
-/* Before the first step the others wait for this rank in a call that it will not make. (Later all take the same
- * decisions, and some may still be in the call that told this one.) */
+/* The others wait for this rank in a call that it will not make. (Most failures are decisions of all, and some
+ * rank may still be in the call that told this one.) */
 static void tell_others(const struct run *run, struct comm *comm)
 {
     struct fail why = {0};
@@ -159,7 +159,7 @@ void meet_report(struct run *run, struct comm *comm)
     const struct fail *fail = comm ? comm_fail(comm) : NULL;
     if (run->fail.code == FAIL_ELSEWHERE)
         let_the_cause_end(run);
-    else if (fail && fail->code == 0 && run->fail.code != 0 && !run->all_know)
+    else if (fail && fail->code == 0 && run->fail.code != 0 && run->unheard)
         tell_others(run, comm);
     if (!fail || fail->code == 0 || run->fail.code != 0)
         return;

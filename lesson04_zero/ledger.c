@@ -42,7 +42,6 @@ int ledger_show(struct run *run)
     int error = run->gather(run->context, mine, 2, all, &run->fail);
     if (!error && check(run, all, all + 1)) {
         run->exit_code = EXIT_NOT_EQUAL;
-        run->all_know = true; // all have the same numbers
         error = run->fail.code;
     }
     if (error)
