@@ -61,6 +61,8 @@ enum { BUCKETS = sizeof bucket_factors / sizeof *bucket_factors };
 
 static const struct pairs_factor stages = {
     {"", "--stage 2", "--stage 3", "--stage 3 --persist-kb 0"}};
+static const struct pairs_factor offloads = {
+    {"", "--offload o", "--offload o --offload-tile-kb 0.05"}};
 static const struct pairs_factor any_algorithm = {{"", "--algorithm root", "--algorithm tree",
                                                    "--algorithm halving", "--algorithm direct",
                                                    "--algorithm auto"}};
@@ -117,8 +119,10 @@ static void make_walk(struct walk *walk, int lesson)
     if (lesson > 1)
         add(walk, lesson < 4 ? &any_algorithm : &halved_algorithm, 1);
     add(walk, lesson > 2 ? bucket_factors : &layers, lesson > 2 ? BUCKETS : 1);
-    if (lesson > 3)
+    if (lesson > 3) {
         add(walk, &stages, 1);
+        add(walk, &offloads, 1);
+    }
     walk->count = pairs_rows(&walk->table, 0, walk->rows);
 }
 
