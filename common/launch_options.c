@@ -69,6 +69,7 @@ void launch_options_help(FILE *out)
         "command line) or 3 (a verification failed), which another try would not change: a "
         "program\n"
         "that saves checkpoints goes on from the last one, as lessons do with --resume auto.\n"
+        "Before each start it pauses, 0.05 s at first, then twice as long each time, up to 5 s.\n"
         "With several machines give the same number on each.\n"
         "\nEach rank finds RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,\n"
         "MASTER_PORT, JOB_TOKEN and RESTART_COUNT (0 at first) in its environment, and unless one\n"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS_BYTES = 768, STAIRS = 7, DUMPED = 6, SAVED = 5, BATCH = 4 };
+enum { ARGUMENTS_BYTES = 768, STAIRS = 7, DUMPED = 6, SAVED = 6, BATCH = 4 };
 
 /* Batches of four samples, of which those whose bit is set in `bad` end with `sample`. */
 static void write_batches(const struct folder *folder, const char *name, int batches, unsigned bad,
