@@ -191,6 +191,8 @@ static const struct {
     {2, "--tuning t --bench --algorithm ring", "leave out --algorithm"},
     {1, "--dump-steps 3", "--dump-steps means nothing without --dump"},
     {1, "--save-every 3", "--save-every means nothing without --save"},
+    {1, "--keep 3", "--keep means nothing without --save"},
+    {1, "--save s --keep 0", "--keep: expected a whole number from 1"},
     {1, "--optimizer adam --momentum 0.9", "--momentum is of --optimizer sgd"},
     {1, "--timeout 3", "--timeout exists from lesson 2 on; this is lesson 1"},
     {2, "--bucket-kb 3", "--bucket-kb exists from lesson 3 on; this is lesson 2"},
