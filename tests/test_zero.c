@@ -306,8 +306,7 @@ START_TEST(twelve_sharded_updates_are_lesson_3s_bit_for_bit)
         "--hidden 5,6 --batch 21 --optimizer adam --clip 0.7 --accumulate 2",
         "--hidden 7 --batch 20 --optimizer adamw --weight-decay 0.1 --bucket-kb 0.004",
         "--hidden 5,6,7 --batch 23 --momentum 0.9 --accumulate 3 --bucket-kb 0.1 --persist-kb 0",
-        "--hidden 6,6,6,6 --batch 9 --optimizer adam --bucket-kb 0.2 --persist-kb 0.1 --recompute "
-        "2",
+        "--hidden 6,6,6,6 --batch 9 --optimizer adam --bucket-kb .2 --persist-kb .1 --recompute 2",
         "--hidden 6,6,6 --batch 20 --tie fc3=fc2 --bucket-kb 0.004 --persist-kb 0 --dropout 0.3",
     };
     static int worlds_here[] = {1, 2, 3, 5};
