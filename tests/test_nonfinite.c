@@ -110,6 +110,37 @@ START_TEST(a_skipped_step_is_a_step_that_never_was)
 }
 END_TEST
 
+/* Unless it is told otherwise. */
+START_TEST(every_rank_stops_in_the_same_step)
+{
+    struct lesson lesson = stairs[_i / 2].lesson;
+    char arguments[ARGUMENTS_BYTES], words[96];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    write_batches(&folder, "bad.csv", 4, 1 << 2, "3e38,1\n");
+    write_batches(&folder, "good.csv", 1, 0, "");
+    int width = snprintf(arguments, sizeof arguments, set, "bad.csv", tasks[_i % 2]);
+    snprintf(arguments + width, sizeof arguments - (size_t)width, "%s --steps 4 --metrics m.jsonl",
+             stairs[_i / 2].flags);
+    lesson_run(&program, &folder, lesson, arguments);
+    ck_assert_msg(program.code == 1, "%d: %s%s", program.code, program.out, program.err);
+    snprintf(words, sizeof words, "step 2: the loss of rank %d is %s: no update was made",
+             lesson.world - 1, losses[_i % 2]);
+    ck_assert_msg(count_of(program.err, words) == (size_t)lesson.world, "not: %s\nbut: %s", words,
+                  program.err);
+    for (int rank = 0; rank < lesson.world; rank++) { // two updates were made, everywhere
+        char name[32] = "m.jsonl";
+        double loss[8];
+        if (lesson.world > 1)
+            snprintf(name, sizeof name, "m.rank-%d.jsonl", rank);
+        ck_assert_uint_eq(lesson_values(&folder, name, "loss", loss, 8), 2);
+    }
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(the_count_is_in_the_metrics_and_the_mean_leaves_the_step_out)
 {
     char arguments[ARGUMENTS_BYTES], *text;
@@ -286,6 +317,7 @@ Suite *nonfinite_suite(void)
     TCase *tcase = tcase_create("nonfinite");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_skipped_step_is_a_step_that_never_was, 0, 2 * DUMPED);
+    tcase_add_loop_test(tcase, every_rank_stops_in_the_same_step, 0, 2 * STAIRS);
     tcase_add_loop_test(tcase, the_count_is_in_the_metrics_and_the_mean_leaves_the_step_out, 0,
                         STAIRS);
     tcase_add_loop_test(tcase, a_gradient_that_overflows_is_skipped_and_its_rank_named, 0,

@@ -259,10 +259,13 @@ Suite *restarts_suite(void)
     tcase_add_test(tcase, a_restart_is_announced_and_logged_behind_what_is_there);
     tcase_add_test(tcase, a_signal_between_two_starts_ends_the_job);
     tcase_add_test(tcase, the_pause_before_a_restart_grows);
-    tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, UNDISTURBED);
     tcase_add_test(tcase, auto_resumes_what_there_is_and_a_finished_run_is_no_error);
     tcase_add_test(tcase, a_checkpoint_that_cannot_be_reached_is_not_none);
     tcase_add_test(tcase, ranks_that_find_different_checkpoints_are_told);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("killed"); // CK_RUN_CASE=killed runs it alone
+    tcase_set_timeout(tcase, 300);
+    tcase_add_loop_test(tcase, a_job_killed_five_times_is_the_job_that_never_was, 0, UNDISTURBED);
     suite_add_tcase(suite, tcase);
     return suite;
 }
