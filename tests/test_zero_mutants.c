@@ -62,10 +62,8 @@ START_TEST(parameters_gathered_without_this_ranks_own_are_found)
 {
     static const struct mutant mutant = {
         .file = "lesson04_zero/zero3.c",
-        .text =
-            "        memcpy(buffer->floats + own.begin, zero3->param + zero3->shard->first[i],\n"
-            "               own.count * sizeof *zero3->param);",
-        .mistake = "        (void)own;",
+        .text = "    int error = put_own_chunk(zero3, bucket, values);",
+        .mistake = "    int error = 0;",
         .lesson = {4, 2},
         .arguments = "--steps 2 --stage 3",
         .proof = gradient,
