@@ -6,7 +6,8 @@
  *
  * A save is made aside and becomes visible by one rename; only then are older ones removed, each after a
  * rename back to a name aside. So whenever a writer is killed, what has a plain name is whole. What dead
- * writers left aside the next one sweeps away.
+ * writers left aside (their number is no process of this machine) the next one sweeps away. Two runs must not
+ * save into one folder at the same time.
  *
  * An update that is saved again (a run that was begun anew) moves the one that is there to .replaced;
  * that one counts while there is none of the plain name.
@@ -20,8 +21,8 @@
 
 enum { SHELF_PATH_BYTES = 4096 };
 
-extern const char
-    SHELF_MANIFEST[]; // the file whose presence says that an update's folder is complete
+/* The file whose presence says that an update's folder is complete. */
+extern const char SHELF_MANIFEST[];
 
 /* Where process `writer` writes the files of an update. */
 void shelf_aside(char path[SHELF_PATH_BYTES], const char *directory, size_t update, long writer);

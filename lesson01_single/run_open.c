@@ -2,6 +2,7 @@
  * started. */
 #include "common/clock.h"
 #include "common/standard_files.h"
+#include "common/sync.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/dump.h"
 #include "lesson01_single/freeze.h"
@@ -132,11 +133,22 @@ static int check_writable(const char *directory, struct fail *fail)
     return 0;
 }
 
+/* A new folder's own name is to last as well. No error if it cannot be had: not every parent may be read. */
+static void sync_parent(const char *directory)
+{
+    char parent[PATH_BYTES];
+    int length = snprintf(parent, sizeof parent, "%s/..", directory);
+    if (length < PATH_BYTES)
+        sync_folder(parent);
+}
+
 /* A directory that cannot be made or written is told now, not after an hour's training. */
 static int open_directories(struct run *run)
 {
     const char *save = run->options.save;
-    if (save && mkdir(save, 0777) != 0 && errno != EEXIST)
+    if (save && mkdir(save, 0777) == 0)
+        sync_parent(save);
+    else if (save && errno != EEXIST)
         return fail_set(&run->fail, -errno, "--save: cannot make the directory %s: %s", save,
                         strerror(errno));
     int error = save ? check_writable(save, &run->fail) : 0;
