@@ -130,7 +130,7 @@ int slicefile_read(const struct slicefile *slicefile, const struct inventory *in
 int slicefile_describe(struct inventory_file *file, const char *path, struct fail *fail)
 {
     struct slicefile written = {.path = path};
-    uint64_t length;
+    uint64_t length = 0;
     written.handle = open_file(path, &file->size_bytes, fail);
     if (written.handle < 0)
         return written.handle;
