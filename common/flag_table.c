@@ -114,6 +114,9 @@ const struct flag flags[] = {
      "with the run", NULL},
     {"offload-tile-kb", "K", "1024", FLAG_KB, AT(offload_tile_bytes), 0x1p-8, 1e9, L4, FLAG_SHARED,
      "how much of each array of it is read, updated and written at a time, in KiB", NULL},
+    {"memory-limit", "MB", NULL, FLAG_WHOLE, AT(memory_limit), 1, 1e9, L4, FLAG_SHARED,
+     "refuse to train with more than so many MiB on a rank, by the ledger, verification's copies left "
+     "out, and say what would fit", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Proof and files", NULL},
     {"verify", "K", "2", FLAG_WHOLE, AT(verify), 0, 1e12, ALL, FLAG_SHARED,
@@ -153,6 +156,11 @@ const struct flag flags[] = {
     {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, RANKS, FLAG_SHARED,
      "instead of training, draw for this world and network: lesson 2, the all-reduce step by step; "
      "lessons 3 and 4, the bucket plan", NULL},
+    {"plan", NULL, NULL, FLAG_ON, AT(plan), 0, 0, L4, FLAG_SHARED,
+     "instead of training, and with no other rank: what one process, DDP and ZeRO would each need in memory "
+     "and send, and the simplest that fits", NULL},
+    {"ranks", "N", NULL, FLAG_WHOLE, AT(ranks), 1, 1024, L4, FLAG_SHARED,
+     "of --plan: for how many; -n N is the same", NULL},
     {"help", NULL, NULL, FLAG_ON, AT(help), 0, 0, ALL, FLAG_OWN, "print this", NULL},
     {"version", NULL, NULL, FLAG_ON, AT(version), 0, 0, ALL, FLAG_OWN, "print the version", NULL},
 

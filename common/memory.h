@@ -7,8 +7,8 @@
  *
  * Counted are the bytes that were asked for. Not filed, as a rank trains with none of it: the
  * structs and plans on main's stack, threads' stacks, what libraries keep for themselves (OpenBLAS,
- * libuv, stdio, zlib, jansson), the meeting before the first step, and paths and headers while a
- * file is read or written. The operating system counts those too: resident.h.
+ * libuv, stdio, zlib, jansson), the meeting before the first step, and what is taken and given
+ * back while a file is read or written: paths, headers, a tile of 64 KiB of a checkpoint. The operating system counts those too: resident.h.
  */
 #ifndef COMMON_MEMORY_H
 #define COMMON_MEMORY_H

@@ -1,5 +1,6 @@
 /* metrics: a run's numbers as JSON lines. See the header. */
 #include "common/metrics.h"
+#include "common/resident.h"
 #include "common/rank_path.h"
 
 #include <assert.h>
@@ -128,6 +129,19 @@ static void add_times(struct line *line, const struct metrics_times *times)
     add_real(line, "overlap_efficiency", metrics_overlap_efficiency(times));
 }
 
+static void add_memory(struct line *line, const struct memory *memory)
+{
+    static const char *const keys[MEMORY_USES] = {"parameter_bytes", "gradient_bytes",
+                                                  "optimizer_bytes", "activation_bytes",
+                                                  "buffer_bytes",    "other_bytes"};
+    struct resident resident;
+    for (int use = 0; use < MEMORY_USES; use++)
+        add_whole(line, keys[use], memory->now_bytes[use]);
+    add_whole(line, "peak_bytes", memory->peak_total_bytes);
+    if (resident_read(&resident))
+        add_whole(line, "resident_peak_bytes", resident.peak_bytes);
+}
+
 static int refuse(const struct metrics *metrics, int error, struct fail *fail)
 {
     return fail_set(fail, -error, "--metrics: writing '%s' failed: %s", metrics->path,
@@ -215,7 +229,7 @@ int metrics_summary(struct metrics *metrics, const struct metrics_summary *summa
     add_real(&line, "test_accuracy", summary->test_accuracy);
     add_times(&line, &summary->times);
     add_whole(&line, "bytes_sent", summary->bytes_sent);
-    add_whole(&line, "activation_bytes", summary->activation_bytes);
+    add_memory(&line, &summary->memory);
     add_whole(&line, "recomputed_layers", summary->recomputed_layers);
     add_whole(&line, "comparisons", summary->comparisons);
     add_whole(&line, "failed", summary->failed);

@@ -25,13 +25,14 @@
 
 #include "common/environment.h"
 #include "common/fail.h"
+#include "common/memory.h"
 #include "common/rank_path.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-enum { METRICS_PATH_BYTES = RANK_PATH_BYTES, METRICS_LINE_BYTES = 1024 };
+enum { METRICS_PATH_BYTES = RANK_PATH_BYTES, METRICS_LINE_BYTES = 1536 };
 
 struct metrics {
     FILE *file; // NULL: off, every call does nothing
@@ -87,7 +88,7 @@ struct metrics_summary {
     double train_loss, test_loss, test_accuracy;
     struct metrics_times times;
     size_t bytes_sent;
-    size_t activation_bytes;    // that training keeps, by the ledger
+    struct memory memory;       // the ledger: what this rank keeps
     size_t recomputed_layers;   // that went forward again in backward
     size_t comparisons, failed; // of the verification
 };

@@ -100,6 +100,9 @@ struct options {
     size_t persist_bytes;      // a bucket of no more stays whole in stage 3
     const char *offload;       // the folder of what is kept on disk; NULL: all in memory (lesson 4)
     size_t offload_tile_bytes; // how much of each array is in memory at a time
+    bool plan;                 // say what each choice would need instead of training (lesson 4)
+    size_t ranks;              // of plan: how many; 0: as many as there are
+    size_t memory_limit;       // MiB that a rank may train with; 0: no limit (lesson 4)
 
     bool help, version; // asked for: print and leave with 0
 };

@@ -38,6 +38,13 @@ static const struct pair conflicts[] = {
     {"explain", "offload"},
     {"error-feedback", "save"},
     {"error-feedback", "resume"},
+    {"plan", "explain"},
+    {"plan", "trace"},
+    {"plan", "profile"},
+    {"plan", "save"},
+    {"plan", "resume"},
+    {"plan", "dump"},
+    {"plan", "metrics"},
 };
 
 /* The first means nothing without the second. */
@@ -45,7 +52,8 @@ static const struct pair needs[] = {{"dump-steps", "dump"},
                                     {"save-every", "save"},
                                     {"keep", "save"},
                                     {"bench-most", "bench"},
-                                    {"offload-tile-kb", "offload"}};
+                                    {"offload-tile-kb", "offload"},
+                                    {"ranks", "plan"}};
 
 /* A tuning is measured over all algorithms, and read by auto. */
 static int check_tuning(struct reading *reading)

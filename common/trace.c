@@ -20,6 +20,11 @@ static size_t floats_of_lane(void)
     return TRACE_CAPACITY * sizeof(struct trace_event) / sizeof(float);
 }
 
+size_t trace_memory_bytes(void)
+{
+    return TRACE_LANES * floats_of_lane() * sizeof(float);
+}
+
 int trace_init(struct trace *trace, struct memory *memory)
 {
     *trace = (struct trace){.memory = memory, .origin_seconds = clock_seconds()};

@@ -67,6 +67,7 @@ struct trace {
 /* 0 or -ENOMEM. Release accepts a zeroed one. */
 int trace_init(struct trace *trace, struct memory *memory);
 void trace_release(struct trace *trace);
+size_t trace_memory_bytes(void); // what trace_init takes
 
 /* The moment something begins, for trace_end or .begin_seconds. */
 double trace_begin(const struct trace *trace);

@@ -41,6 +41,7 @@ struct run {
     enum exit_code exit_code; // of a failure at this point
     struct memory memory;     // what this rank trains with
     struct memory proving;    // verification's copies, which training does not need
+    struct memory kept;       // memory, as it was after the last update
 
     struct dataset train, test;
     struct sampler sampler;
@@ -109,6 +110,11 @@ int run_read_param(const struct run *run, struct slice part, float *values, stru
 
 /* 0: go on. Else there is nothing to run (an error, --help): run_close says what is to be said. */
 int run_open(struct run *run, int lesson, int argc, char **argv);
+
+/* Its two halves: options, data, and what the model will be; then what is taken because of that. The
+ * same outcomes. */
+int run_prepare(struct run *run, int lesson, int argc, char **argv);
+int run_build(struct run *run);
 int run_start(struct run *run, const struct slice *owned, size_t owned_count);
 int run_resume(struct run *run); // part of run_start: what --resume asks for
 bool run_next(struct run *run, struct step *step);
@@ -126,6 +132,7 @@ size_t run_finite_numbers(const struct run *run, double numbers[RUN_LOSS_NUMBERS
 int run_finite_judge(struct run *run, const struct step *step, const double *all, size_t count);
 void run_finite_keep(struct run *run);
 bool run_finite_looks(const struct run *run);
+bool run_finite_shares(const struct run *run); // several ranks: all the numbers, or the loss alone?
 
 int run_close(struct run *run);
 

@@ -100,7 +100,7 @@ static int summarize(struct run *run)
         .test_accuracy = run->accuracy,
         .times = run->times,
         .bytes_sent = run->bytes_sent,
-        .activation_bytes = run->activation_bytes,
+        .memory = run->kept,
         .recomputed_layers = run->trainer.activations.recomputed,
         .comparisons = run->proof.lines,
         .failed = run->proof.failed,

@@ -43,9 +43,14 @@ static bool judges(const struct run *run)
            run->options.compress != COMPRESS_NONE;
 }
 
+bool run_finite_shares(const struct run *run)
+{
+    return judges(run) || run_wants_norm(run);
+}
+
 bool run_finite_looks(const struct run *run)
 {
-    return run->environment.world > 1 && (judges(run) || run_wants_norm(run));
+    return run->environment.world > 1 && run_finite_shares(run);
 }
 
 static bool owned_is_finite(const struct run *run)

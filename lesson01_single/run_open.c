@@ -160,7 +160,7 @@ static int open_directories(struct run *run)
     return dump_open(&dump, &run->fail);
 }
 
-static int build(struct run *run)
+static int plan(struct run *run)
 {
     struct options *options = &run->options;
     int error = dataset_load(&run->train, &run->test, options, &run->memory, &run->fail);
@@ -173,10 +173,14 @@ static int build(struct run *run)
         error = sampler_init(&run->sampler, run->train.count, options, &run->memory, &run->fail);
     if (!error)
         error = count_updates(run);
-    if (error)
-        return error;
-    run->exit_code = EXIT_RUN_FAILED;
-    error = run_trace_open(run);
+    if (!error)
+        run->exit_code = EXIT_RUN_FAILED;
+    return error;
+}
+
+int run_build(struct run *run)
+{
+    int error = run_trace_open(run);
     if (!error)
         error = init_parameters(run);
     if (!error)
@@ -184,7 +188,7 @@ static int build(struct run *run)
     return error ? error : open_directories(run);
 }
 
-int run_open(struct run *run, int lesson, int argc, char **argv)
+int run_prepare(struct run *run, int lesson, int argc, char **argv)
 {
     standard_files_occupy();
     setvbuf(stdout, NULL, _IOLBF, 0); // a killed rank's last line is shown too
@@ -205,5 +209,11 @@ int run_open(struct run *run, int lesson, int argc, char **argv)
     run->exit_code = EXIT_RUN_FAILED;
     run->began_seconds = clock_seconds();
     run->test_loss = run->accuracy = run->loss = NAN;
-    return build(run);
+    return plan(run);
+}
+
+int run_open(struct run *run, int lesson, int argc, char **argv)
+{
+    int stop = run_prepare(run, lesson, argc, argv);
+    return stop ? stop : run_build(run);
 }

@@ -221,6 +221,7 @@ int run_record(struct run *run, const struct step *step)
     profile_lap(run->profile, PROFILE_OTHER);
     profile_end(run->profile, !run_verifies(run, step));
     bool last = step->index + 1 == run->updates;
+    run->kept = run->memory;
     run->training_seconds += seconds;
     if (!run_verifies(run, step)) {
         run->timed_seconds += seconds;

@@ -6,7 +6,9 @@ struct list {
     struct slice whole;
     struct transfer *transfers;
     size_t most, count;
-    int step; // of what is added next
+    int step;          // of what is added next
+    int rank;          // whose floats are counted,
+    size_t sent_count; // and how many it has sent
 };
 
 static void add(struct list *list, int from, int to, struct slice part, bool adds)
@@ -14,6 +16,7 @@ static void add(struct list *list, int from, int to, struct slice part, bool add
     if (list->count < list->most)
         list->transfers[list->count] = (struct transfer){list->step, from, to, part, adds};
     list->count++;
+    list->sent_count += from == list->rank ? part.count : 0;
 }
 
 static struct slice chunk_of(const struct list *list, int number)
@@ -127,16 +130,29 @@ static void direct(struct list *list)
     all_to_all(list, CHUNK_OF_SENDER);
 }
 
-size_t steps_of(enum algorithm algorithm, int world, size_t count, struct transfer *transfers,
-                size_t most)
+static void make(struct list *list, enum algorithm algorithm)
 {
     static void (*const makers[])(struct list *) = {
         [ALGORITHM_RING] = ring,       [ALGORITHM_ROOT] = root,     [ALGORITHM_TREE] = tree,
         [ALGORITHM_HALVING] = halving, [ALGORITHM_DIRECT] = direct,
     };
-    struct list list = {.world = world, .transfers = transfers, .most = most};
-    list.whole.count = count;
     if (algorithm != ALGORITHM_AUTO)
-        makers[algorithm](&list);
+        makers[algorithm](list);
+}
+
+size_t steps_of(enum algorithm algorithm, int world, size_t count, struct transfer *transfers,
+                size_t most)
+{
+    struct list list = {.world = world, .transfers = transfers, .most = most, .rank = -1};
+    list.whole.count = count;
+    make(&list, algorithm);
     return list.count;
+}
+
+size_t steps_sent(enum algorithm algorithm, int world, size_t count, int rank)
+{
+    struct list list = {.world = world, .rank = rank};
+    list.whole.count = count;
+    make(&list, algorithm);
+    return list.sent_count;
 }

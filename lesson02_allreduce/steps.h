@@ -33,4 +33,7 @@ struct transfer {
 size_t steps_of(enum algorithm algorithm, int world, size_t count, struct transfer *transfers,
                 size_t most);
 
+/* How many floats one rank sends in all of them. */
+size_t steps_sent(enum algorithm algorithm, int world, size_t count, int rank);
+
 #endif

@@ -16,12 +16,23 @@ static size_t floats_of(size_t halves)
     return (halves + 1) / 2;
 }
 
+/* For what all ranks send of this rank's chunk of the longest bucket. */
+static size_t heard_count(size_t most, size_t ranks)
+{
+    return ranks * slice_of(most, ranks, 0).count;
+}
+
+size_t compress_memory_bytes(size_t most, int world, size_t count, bool feedback)
+{
+    size_t heard = heard_count(most, (size_t)world);
+    return sizeof(float) * (floats_of(most) + floats_of(heard) + (feedback ? count : 0));
+}
+
 int compress_init(struct compress *compress, size_t most, int world, size_t count, bool feedback,
                   struct memory *memory)
 {
-    size_t ranks = (size_t)world;
     *compress = (struct compress){.most = most, .count = count, .memory = memory};
-    compress->heard_count = ranks * slice_of(most, ranks, 0).count;
+    compress->heard_count = heard_count(most, (size_t)world);
     compress->half = (uint16_t *)memory_floats(memory, MEMORY_BUFFERS, floats_of(most));
     compress->heard =
         (uint16_t *)memory_floats(memory, MEMORY_BUFFERS, floats_of(compress->heard_count));

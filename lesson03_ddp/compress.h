@@ -45,6 +45,9 @@ int compress_init(struct compress *compress, size_t most, int world, size_t coun
                   struct memory *memory);
 void compress_release(struct compress *compress);
 
+/* What compress_init takes. */
+size_t compress_memory_bytes(size_t most, int world, size_t count, bool feedback);
+
 /* values (bucket.count) of a bucket, which is this slice of the slab, = the sum over ranks, the same bits
  * on every rank. 0 or the communicator's error. */
 int compress_allreduce(struct compress *compress, struct comm *comm, float *values,

@@ -65,13 +65,18 @@ void ddp_plan(struct ddp *ddp, const struct run *run, const struct bucket_order 
                      run->options.bucket_bytes);
 }
 
+size_t ddp_longest_bucket(const struct options *options, const struct model *model)
+{
+    size_t most = larger(options->bucket_bytes, options->first_bucket_bytes) / sizeof(float);
+    for (size_t i = 0; i < model->tensor_count; i++)
+        most = larger(most, model->tensors[i].slice.count);
+    return most < model->count ? most : model->count;
+}
+
 int ddp_compress_init(struct compress *compress, struct run *run, struct memory *memory)
 {
     const struct options *options = &run->options;
-    size_t most = larger(options->bucket_bytes, options->first_bucket_bytes) / sizeof(float);
-    for (size_t i = 0; i < run->model.tensor_count; i++)
-        most = larger(most, run->model.tensors[i].slice.count);
-    most = most < run->model.count ? most : run->model.count;
+    size_t most = ddp_longest_bucket(options, &run->model);
     int error = compress_init(compress, most, run->environment.world, run->model.count,
                               options->error_feedback, memory);
     return error ? fail_set(&run->fail, error, "no memory to compress gradients") : 0;

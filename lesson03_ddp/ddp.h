@@ -59,6 +59,9 @@ int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm);
  * and memory is filed in a ledger of its own. */
 int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm, struct memory *memory);
 
+/* Elements of the longest bucket that any plan of this model may have. */
+size_t ddp_longest_bucket(const struct options *options, const struct model *model);
+
 /* What --compress and --error-feedback ask for, with room for any bucket of the run. 0, or an error
  * that run->fail tells. */
 int ddp_compress_init(struct compress *compress, struct run *run, struct memory *memory);

@@ -12,9 +12,9 @@ static int take_memory(struct against_ddp *against, struct run *run)
 {
     size_t rows = run->trainer.activations.capacity;
     against->count = run->model.count;
-    against->param = memory_floats(&against->memory, MEMORY_PARAMETERS, against->count);
-    against->grad = memory_floats(&against->memory, MEMORY_GRADIENTS, against->count);
-    against->before = memory_floats(&against->memory, MEMORY_OTHER, against->count);
+    against->param = memory_floats(against->memory, MEMORY_PARAMETERS, against->count);
+    against->grad = memory_floats(against->memory, MEMORY_GRADIENTS, against->count);
+    against->before = memory_floats(against->memory, MEMORY_OTHER, against->count);
     if (!against->param || !against->grad || !against->before)
         return -ENOMEM;
     struct trainer like = run->trainer;
@@ -23,13 +23,13 @@ static int take_memory(struct against_ddp *against, struct run *run)
     like.places = NULL;
     like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = ddp_listener(&against->ddp);
-    int error = trainer_init(&against->trainer, &like, rows, &against->memory);
+    int error = trainer_init(&against->trainer, &like, rows, against->memory);
     struct options all = run->options;
     all.offload = NULL; // lesson 3 keeps everything in memory
     if (!error)
-        error = optimizer_init(&against->optimizer, &all, &run->model, &run->whole, 1,
-                               &against->memory);
-    against->owned = memory_floats(&against->memory, MEMORY_OTHER, run->optimizer.count);
+        error =
+            optimizer_init(&against->optimizer, &all, &run->model, &run->whole, 1, against->memory);
+    against->owned = memory_floats(against->memory, MEMORY_OTHER, run->optimizer.count);
     against->owned_count = run->optimizer.count;
     return error || against->owned ? error : -ENOMEM;
 }
@@ -47,7 +47,7 @@ static int copy_state(struct against_ddp *against, struct run *run, const struct
 
 int against_ddp_init(struct against_ddp *against, struct run *run, const struct zero *zero)
 {
-    *against = (struct against_ddp){0};
+    *against = (struct against_ddp){.memory = &run->proving};
     if (run->options.verify == 0)
         return 0;
     int error = take_memory(against, run);
@@ -55,7 +55,7 @@ int against_ddp_init(struct against_ddp *against, struct run *run, const struct 
         return fail_set(&run->fail, error, "no memory to verify with: try --no-verify");
     against->ddp.grad = against->grad;
     against->ddp.reduce = ddp_allreduce;
-    error = ddp_init_over(&against->ddp, run, zero->ddp.comm, &against->memory);
+    error = ddp_init_over(&against->ddp, run, zero->ddp.comm, against->memory);
     if (!error)
         error =
             against->ddp.compresses
@@ -71,10 +71,10 @@ void against_ddp_release(struct against_ddp *against)
     against_float_release(&against->compressed);
     trainer_release(&against->trainer);
     optimizer_release(&against->optimizer);
-    memory_return(&against->memory, MEMORY_PARAMETERS, against->param, against->count);
-    memory_return(&against->memory, MEMORY_GRADIENTS, against->grad, against->count);
-    memory_return(&against->memory, MEMORY_OTHER, against->before, against->count);
-    memory_return(&against->memory, MEMORY_OTHER, against->owned, against->owned_count);
+    memory_return(against->memory, MEMORY_PARAMETERS, against->param, against->count);
+    memory_return(against->memory, MEMORY_GRADIENTS, against->grad, against->count);
+    memory_return(against->memory, MEMORY_OTHER, against->before, against->count);
+    memory_return(against->memory, MEMORY_OTHER, against->owned, against->owned_count);
     *against = (struct against_ddp){0};
 }
 

@@ -35,7 +35,7 @@ struct against_ddp {
     float *owned;           // (owned_count): this rank's part of a state, wherever it is kept
     size_t owned_count;
     struct optimizer optimizer;
-    struct memory memory; // its own ledger: the replica is no part of what a rank needs
+    struct memory *memory; // the run's for verification: a replica is no part of what a rank needs
     size_t count;
 };
 

@@ -20,7 +20,7 @@ int asked_stage(struct run *run)
         asked_plan_show(&asked, run);
         return 0;
     }
-    script_rehearse(&script, run, &asked.plan);
+    script_rehearse(&script, &run->model, options->recompute, &asked.plan);
     struct explain_stage explain = {
         .stage = options->stage,
         .model = &run->model,

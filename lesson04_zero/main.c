@@ -7,6 +7,7 @@
  */
 #include "lesson01_single/run.h"
 #include "lesson02_allreduce/meet.h"
+#include "lesson04_zero/advice.h"
 #include "lesson04_zero/against_ddp.h"
 #include "lesson04_zero/asked_stage.h"
 #include "lesson04_zero/ledger.h"
@@ -62,7 +63,12 @@ int main(int argc, char **argv)
     struct comm *comm = NULL;
     struct zero zero = {0};
     struct against_ddp against = {0};
-    int stop = run_open(&run, 4, argc, argv);
+    int stop = run_prepare(&run, 4, argc, argv);
+    if (!stop && run.options.plan) {
+        advice_asked(&run);
+        return run_close(&run);
+    }
+    stop = stop || advice_check_limit(&run) || run_build(&run);
     if (!stop && run.options.explain) {
         asked_stage(&run);
         return run_close(&run);
@@ -72,7 +78,7 @@ int main(int argc, char **argv)
            ledger_show(&run) || against_ddp_init(&against, &run, &zero);
     run.claim = claims[zero.stage >= 3][zero.ddp.compresses];
     if (!stop)
-        stop = train(&run, &zero, &against);
+        stop = train(&run, &zero, &against) || ledger_end(&run);
     if (stop)
         meet_report(&run, comm);
     against_ddp_release(&against);

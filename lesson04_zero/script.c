@@ -38,12 +38,12 @@ static void on_ready(void *context, size_t tensor)
         heard->next++;
 }
 
-/* Nobody reads or writes where tensors are said to lie: there are no samples. */
-void script_rehearse(struct script *script, const struct run *run, const struct bucket_plan *plan)
+/* Nobody reads or writes where tensors and activations are said to lie: there are no samples. */
+void script_rehearse(struct script *script, const struct model *model, size_t every,
+                     const struct bucket_plan *plan)
 {
     static float nowhere;
-    const struct model *model = &run->model;
-    struct activations activations = run->trainer.activations;
+    struct activations activations = {.every = every, .d = {&nowhere, &nowhere}};
     struct heard heard = {.script = script, .plan = plan};
     struct places places = {.on_layer = on_layer, .on_add = on_add, .context = &heard};
     struct model_listener listener = {.on_ready = on_ready, .context = &heard};
@@ -53,6 +53,8 @@ void script_rehearse(struct script *script, const struct run *run, const struct 
         heard.missing[i] = plan->buckets[i].tensors;
     for (size_t i = 0; i < model->tensor_count; i++)
         places.param[i] = places.grad[i] = &nowhere;
+    for (size_t i = 0; i <= model->layers; i++)
+        activations.a[i] = &nowhere;
     model_forward(model, NULL, &activations, &nobody);
     model_backward(model, NULL, &activations, &nobody, NULL, &listener);
 }

@@ -14,7 +14,8 @@
 #ifndef LESSON04_SCRIPT_H
 #define LESSON04_SCRIPT_H
 
-#include "lesson01_single/run.h"
+#include "lesson01_single/activations.h"
+#include "lesson01_single/model.h"
 #include "lesson03_ddp/bucket.h"
 
 enum { SCRIPT_USES_MOST = 4 * MODEL_LAYERS_MOST };
@@ -25,7 +26,9 @@ struct script {
     size_t open_most; // buckets begun and not yet sent, at most
 };
 
-void script_rehearse(struct script *script, const struct run *run, const struct bucket_plan *plan);
+/* Keeping every such activation, as the trainer does. */
+void script_rehearse(struct script *script, const struct model *model, size_t every,
+                     const struct bucket_plan *plan);
 
 /* Sets of buckets: bit b is bucket b. */
 typedef uint64_t script_buckets;

@@ -102,7 +102,7 @@ int zero_init(struct zero *zero, struct run *run, struct comm *comm)
     if (!error)
         error = offload_init(&zero->offload, run, comm, zero->shard.owned, zero->shard.owned_count);
     if (!error && zero->stage >= 2) {
-        script_rehearse(&zero->script, run, &zero->ddp.plan);
+        script_rehearse(&zero->script, &run->model, run->options.recompute, &zero->ddp.plan);
         run->trainer.places = &zero->places;
         error = init_gradients(zero);
     }

@@ -7,15 +7,32 @@
 
 enum { WORDS_MOST = 64 };
 
-int inside_open(struct inside *inside, struct ranks_self *self, int lesson, const char *arguments)
+/* argv of a lesson. Returns how many words there are. */
+static int divide(struct inside *inside, char *words[WORDS_MOST], const char *arguments)
 {
-    struct run *run = &inside->run;
-    char *words[WORDS_MOST], *rest = inside->words;
+    char *rest = inside->words;
     int count = 0;
     snprintf(inside->words, sizeof inside->words, "lesson --quiet --no-verify %s", arguments);
     for (char *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         words[count++] = word;
     words[count] = NULL;
+    return count;
+}
+
+int inside_prepare(struct inside *inside, int lesson, int world, const char *arguments)
+{
+    char *words[WORDS_MOST];
+    int count = divide(inside, words, arguments);
+    int error = run_prepare(&inside->run, lesson, count, words);
+    inside->run.environment.world = world;
+    return error;
+}
+
+int inside_open(struct inside *inside, struct ranks_self *self, int lesson, const char *arguments)
+{
+    struct run *run = &inside->run;
+    char *words[WORDS_MOST];
+    int count = divide(inside, words, arguments);
     int error = run_open(run, lesson, count, words);
     run->environment = self->environment;
     run->trainer.rank = (size_t)self->rank;

@@ -25,6 +25,10 @@ struct inside {
 int inside_open(struct inside *inside, struct ranks_self *self, int lesson, const char *arguments);
 void inside_close(struct inside *inside);
 
+/* Its first half, run_prepare, as if it were rank 0 of so many: what a plan is made from. Without a
+ * communicator. */
+int inside_prepare(struct inside *inside, int lesson, int world, const char *arguments);
+
 /* Passes on a failure that the run has recorded. Returns error. */
 int inside_told(struct ranks_self *self, const struct inside *inside, int error);
 

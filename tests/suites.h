@@ -83,6 +83,9 @@ Suite *stages_suite(void);
 Suite *explain_stage_suite(void);
 Suite *tiles_suite(void);
 Suite *offload_suite(void);
+Suite *memory_plan_suite(void);
+Suite *ledger_suite(void);
+Suite *advice_suite(void);
 Suite *corpus_suite(void);
 Suite *run_suite(void);
 Suite *nonfinite_suite(void);
@@ -197,6 +200,9 @@ static const struct suite_entry suites[] = {
     {"explain_stage", explain_stage_suite},
     {"tiles", tiles_suite},
     {"offload", offload_suite},
+    {"memory_plan", memory_plan_suite},
+    {"ledger", ledger_suite},
+    {"advice", advice_suite},
     {"corpus", corpus_suite},
     {"run", run_suite},
     {"nonfinite", nonfinite_suite},

@@ -120,7 +120,7 @@ START_TEST(lines_read_back_as_the_same_numbers)
     check_real(line, "samples_per_second", 12345.678);
     json_decref(line);
     line = line_of(path, 2);
-    check_event(line, "summary", 22);
+    check_event(line, "summary", 29);
     ck_assert(json_is_null(json_object_get(line, "comm_seconds"))); // no update counts
     check_real(line, "lesson", 4);
     check_real(line, "comparisons", 12);

@@ -284,7 +284,7 @@ START_TEST(optimizer_state_not_sharded_is_found_by_the_ledger)
         .mistake = "        struct slice chunk = {0, plan->buckets[i].slice.count};",
         .lesson = {4, 2},
         .arguments = "--steps 2",
-        .proof = "ranks own 9620 parameters together; the model has 4810",
+        .proof = "rank 0 owns 4810 parameters; chunk 0 of every bucket is 2405",
     };
     mutant_must_be_caught(&mutant);
 }
@@ -298,8 +298,50 @@ START_TEST(optimizer_state_larger_than_what_is_owned_is_found_by_the_ledger)
         .mistake = "memory_floats(memory, MEMORY_OPTIMIZER, model->count);",
         .lesson = {4, 2},
         .arguments = "--steps 2 --optimizer adam",
-        .proof =
-            "rank 0 keeps 38480 bytes of optimizer state; its 2405 owned parameters need 19240",
+        .proof = "rank 0 keeps 38480 bytes of optimizer; the formula says 19240",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(a_whole_gradient_in_stage_2_is_found_by_the_ledger)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/zero2.c",
+        .text = "memory_floats(&run->memory, MEMORY_GRADIENTS, shard->count);",
+        .mistake = "memory_floats(&run->memory, MEMORY_GRADIENTS, run->model.count);",
+        .lesson = {4, 2},
+        .arguments = "--steps 2 --stage 2",
+        .proof = "rank 0 keeps 19240 bytes of gradients; the formula says 9620",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(an_array_filed_under_another_use_is_found_by_the_ledger)
+{
+    static const struct mutant mutant = {
+        .file = "lesson01_single/trainer.c",
+        .text = "trainer->targets = memory_floats(memory, MEMORY_BUFFERS, rows * outputs);",
+        .mistake = "trainer->targets = memory_floats(memory, MEMORY_OTHER, rows * outputs);",
+        .lesson = {4, 2},
+        .arguments = "--steps 2",
+        .proof = "bytes of buffers; the formula says",
+    };
+    mutant_must_be_caught(&mutant);
+}
+END_TEST
+
+START_TEST(an_array_that_steps_take_is_found_by_the_ledger_at_the_end)
+{
+    static const struct mutant mutant = {
+        .file = "lesson04_zero/zero.c",
+        .text = "    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);\n",
+        .mistake = "    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);\n"
+                   "    memory_floats(&run->memory, MEMORY_OTHER, 16);\n",
+        .lesson = {4, 2},
+        .arguments = "--steps 3",
+        .proof = "rank 0 keeps 192 bytes of other; the formula says 0",
     };
     mutant_must_be_caught(&mutant);
 }
@@ -451,6 +493,9 @@ Suite *mutants_suite(void)
     tcase_add_test(tcase, elements_not_owned_leaking_into_the_norm_are_found_by_lesson_4);
     tcase_add_test(tcase, optimizer_state_not_sharded_is_found_by_the_ledger);
     tcase_add_test(tcase, optimizer_state_larger_than_what_is_owned_is_found_by_the_ledger);
+    tcase_add_test(tcase, a_whole_gradient_in_stage_2_is_found_by_the_ledger);
+    tcase_add_test(tcase, an_array_filed_under_another_use_is_found_by_the_ledger);
+    tcase_add_test(tcase, an_array_that_steps_take_is_found_by_the_ledger_at_the_end);
     tcase_add_test(tcase, parameters_not_gathered_on_one_rank_are_found_by_lesson_4);
     tcase_add_test(tcase, a_nan_on_one_side_is_found_by_lesson_2);
     tcase_add_test(tcase, a_tree_that_forgets_its_own_part_is_found_by_lesson_2);

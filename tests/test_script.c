@@ -50,7 +50,7 @@ START_TEST(a_script_is_the_hand_worked_one)
     struct bucket_order order = bucket_order_reverse(&run.model);
     bucket_plan_make(&plan, &run.model, &order, 0, 0);
     struct script script;
-    script_rehearse(&script, &run, &plan);
+    script_rehearse(&script, &run.model, run.options.recompute, &plan);
     size_t uses = 0;
     for (; row->uses[uses]; uses++)
         ck_assert_msg(script.uses[uses] + 1 == row->uses[uses], "%s: use %zu is layer %zu",
