@@ -66,16 +66,15 @@ START_TEST(an_update_through_tiles_is_one_in_memory_for_any_count_and_tile)
     float expected[TILES_ARRAYS_MOST][COUNT_MOST] = {0}, found[COUNT_MOST];
     size_t count = counts[_i % COUNTS], arrays = 1 + (size_t)_i / COUNTS % TILES_ARRAYS_MOST;
     bench_open(&bench, count, arrays, tiles_of[_i / COUNTS / TILES_ARRAYS_MOST]);
+    struct slice all = {0, count};
     for (size_t i = 0; i < PASSES; i++) {
         ck_assert_int_eq(pass(&bench), 0);
-        for (size_t array = 0; array < arrays; array++)
+        for (size_t array = 0; array < arrays; array++) {
             for (size_t j = 0; j < count; j++)
                 expected[array][j] = changed(expected[array][j], array, j);
-    }
-    for (size_t array = 0; array < arrays; array++) {
-        struct slice all = {0, count};
-        ck_assert_int_eq(tiles_get(&bench.tiles, array, all, found, &bench.fail), 0);
-        ck_assert(memcmp(found, expected[array], count * sizeof *found) == 0);
+            ck_assert_int_eq(tiles_get(&bench.tiles, array, all, found, &bench.fail), 0);
+            ck_assert(memcmp(found, expected[array], count * sizeof *found) == 0);
+        }
     }
     struct tiles_moved moved = tiles_moved(&bench.tiles);
     ck_assert_uint_eq(moved.read_bytes, PASSES * arrays * count * sizeof(float));
