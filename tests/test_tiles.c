@@ -105,6 +105,24 @@ START_TEST(any_part_is_put_and_got_and_nothing_beside_it)
 }
 END_TEST
 
+/* What is kept of the last part asked for is not what a pass leaves. */
+START_TEST(a_part_is_read_again_after_a_pass)
+{
+    struct bench bench;
+    float found;
+    bench_open(&bench, 40, 1, 10);
+    for (size_t at = 0; at < 40; at++) {
+        struct slice part = {at, 1};
+        float before;
+        ck_assert_int_eq(tiles_get(&bench.tiles, 0, part, &before, &bench.fail), 0);
+        ck_assert_int_eq(pass(&bench), 0);
+        ck_assert_int_eq(tiles_get(&bench.tiles, 0, part, &found, &bench.fail), 0);
+        ck_assert(found == changed(before, 0, at));
+    }
+    bench_close(&bench);
+}
+END_TEST
+
 /* Three tiles, and never more than all there is, but for its cut into equal ones. */
 START_TEST(memory_is_three_tiles_of_each_array_and_the_hashes)
 {
@@ -337,6 +355,7 @@ Suite *tiles_suite(void)
     tcase_add_loop_test(tcase, an_update_through_tiles_is_one_in_memory_for_any_count_and_tile, 0,
                         COUNTS * TILES_ARRAYS_MOST * TILES);
     tcase_add_loop_test(tcase, any_part_is_put_and_got_and_nothing_beside_it, 0, TILES);
+    tcase_add_test(tcase, a_part_is_read_again_after_a_pass);
     tcase_add_loop_test(tcase, memory_is_three_tiles_of_each_array_and_the_hashes, 0, 7);
     tcase_add_test(tcase, tiles_ahead_are_read_and_those_behind_written_while_one_is_in_use);
     tcase_add_loop_test(tcase, a_pass_may_be_left_at_any_tile, 0, 6);
