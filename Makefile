@@ -111,6 +111,12 @@ lab-rate: all ## what a larger batch does to the loss, and --lr-scale
 lab-buckets: $(BUILD)/lab_buckets $(BUILD)/launch ## how large should a bucket be? (LINKS="plain 50mbit,1ms" WORLDS="2 4")
 	@sh lesson03_ddp/lab_buckets.sh $(BUILD)
 
+lab-memory: all ## what a rank keeps and sends, for lesson 3 and every stage (NP=4 WIDTH=512 LAYERS=8)
+	@NP=$(NP) sh lesson04_zero/lab_memory.sh $(BUILD)
+
+lab-limit: all ## the widest network under LIMIT=64 MiB a rank, for lesson 3 and every stage
+	@NP=$(NP) sh lesson04_zero/lab_memory.sh $(BUILD) limit
+
 lab-compress: $(BUILD)/lesson03_ddp $(BUILD)/launch ## when do half the bytes pay, and when does error feedback show?
 	@sh lesson03_ddp/lab_compress.sh $(BUILD)
 
@@ -240,5 +246,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always
