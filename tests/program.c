@@ -21,7 +21,7 @@
 #include <uv.h>
 
 enum { PATH_BYTES = 4096, GONE_MS = 60000 };
-static const double patience_seconds = WATCHED ? 600 : 120;
+static const double patience_seconds = WATCHED ? 600 : 280;
 
 static void set_launch(void)
 {

@@ -26,7 +26,7 @@ struct program {
 /* Starts the command in `folder`. */
 void program_start(struct program *program, const char *folder, const char *command);
 
-/* Waits for its end and collects what it printed. After two minutes, ten for watched ones, which only a hang
+/* Waits for its end and collects what it printed. After five minutes, ten for watched ones, which only a hang
  * takes, it is killed, and the test fails. */
 void program_wait(struct program *program);
 

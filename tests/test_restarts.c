@@ -146,7 +146,7 @@ static const char killed[] =
     "(until find s -name manifest.json -newer began-$RANK 2> /dev/null | grep -q .; "
     "do sleep 0.003; done; sleep $(echo \"$delays\" | cut -d\" \" -f$field); kill -9 $$) & fi; "
     "exec \"$lesson\" \"$@\"' sh \"%s\" \"%s\" \"$bin/%s\" --no-verify --steps %d --hidden 9 %s "
-    "--save s --save-every 3 --resume auto --metrics m.jsonl > out";
+    "--save s --save-every 7 --resume auto --metrics m.jsonl > out";
 
 static const struct {
     struct lesson lesson;
