@@ -48,12 +48,9 @@ static const struct pair conflicts[] = {
 };
 
 /* The first means nothing without the second. */
-static const struct pair needs[] = {{"dump-steps", "dump"},
-                                    {"save-every", "save"},
-                                    {"keep", "save"},
-                                    {"bench-most", "bench"},
-                                    {"offload-tile-kb", "offload"},
-                                    {"ranks", "plan"}};
+static const struct pair needs[] = {
+    {"dump-steps", "dump"},  {"save-every", "save"},         {"keep", "save"},
+    {"bench-most", "bench"}, {"offload-tile-kb", "offload"}, {"ranks", "plan"}};
 
 /* A tuning is measured over all algorithms, and read by auto. */
 static int check_tuning(struct reading *reading)

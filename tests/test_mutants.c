@@ -336,9 +336,11 @@ START_TEST(an_array_that_steps_take_is_found_by_the_ledger_at_the_end)
 {
     static const struct mutant mutant = {
         .file = "lesson04_zero/zero.c",
-        .text = "    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);\n",
-        .mistake = "    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);\n"
-                   "    memory_floats(&run->memory, MEMORY_OTHER, 16);\n",
+        .text =
+            "    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);\n",
+        .mistake =
+            "    int error = zero->stage < 3 ? share_slab(zero) : zero3_refresh(&zero->zero3);\n"
+            "    memory_floats(&run->memory, MEMORY_OTHER, 16);\n",
         .lesson = {4, 2},
         .arguments = "--steps 3",
         .proof = "rank 0 keeps 192 bytes of other; the formula says 0",
