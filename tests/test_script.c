@@ -86,11 +86,24 @@ START_TEST(buffers_are_as_many_and_as_large_as_must_be)
 }
 END_TEST
 
+/* Buckets that are sent while backward still adds to others take turns; else each has a place of its own. */
+START_TEST(buffers_take_turns_unless_all_buckets_are_kept)
+{
+    struct options options = {.accumulate = 1, .overlap = true};
+    ck_assert(!zero2_keeps_all(&options));
+    options.accumulate = 2;
+    ck_assert(zero2_keeps_all(&options));
+    options = (struct options){.accumulate = 1, .overlap = false};
+    ck_assert(zero2_keeps_all(&options));
+}
+END_TEST
+
 Suite *script_suite(void)
 {
     Suite *suite = suite_create("script");
     TCase *tcase = tcase_create("script");
     tcase_add_loop_test(tcase, a_script_is_the_hand_worked_one, 0, ROWS);
+    tcase_add_test(tcase, buffers_take_turns_unless_all_buckets_are_kept);
     tcase_add_test(tcase, buffers_are_as_many_and_as_large_as_must_be);
     suite_add_tcase(suite, tcase);
     return suite;

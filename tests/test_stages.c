@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { STAGES = 3, ARGUMENTS_BYTES = 512, MORE_BYTES = 256, WORLD_MOST = 8 };
+enum { STAGES = 3, ARGUMENTS_BYTES = 1024, MORE_BYTES = 256, WORLD_MOST = 8 };
 
 /* y = w x + b on a.csv, in the file's order; everything is sharded that a stage shards. */
 static void fit(const struct folder *folder, struct lesson lesson, int stage, const char *more)
@@ -74,26 +74,45 @@ START_TEST(weights_decay_and_the_bias_does_not_where_a_shard_has_both)
 END_TEST
 
 /* Ten test samples, one at a time: the ranks have 3, 3, 2 and 2 of them, and all go forward three times,
- * gathering a bucket for each tensor. No addition rounds, so the loss is lesson 1's. */
+ * gathering a bucket for each tensor, of four layers or of one. No addition rounds, so the loss is lesson 1's. */
 START_TEST(ranks_with_fewer_test_samples_take_part_in_every_forward)
 {
-    static const char more[] = "--test-data b.csv --hidden 3,3,3 --init const:0.25 --lr 0 "
-                               "--batch 4 --epochs 2 --metrics m.jsonl";
-    char bucketed[MORE_BYTES];
+    char more[MORE_BYTES], bucketed[2 * MORE_BYTES];
     double expected[8], found[8];
     struct folder folder;
     folder_open(&folder);
     lesson_write(&folder, "a.csv", "1,2,1\n2,1,3\n4,2,2\n1,1,5\n3,1,2\n");
     lesson_write(&folder, "b.csv",
                  "1,2,1\n2,1,3\n4,2,2\n1,1,5\n3,1,2\n5,1,2\n1,3,4\n2,2,1\n3,3,2\n1,5,1\n");
+    snprintf(more, sizeof more,
+             "--test-data b.csv --hidden %s --init const:0.25 --lr 0 --batch 4 --epochs 2 "
+             "--metrics m.jsonl",
+             _i / STAGES ? "none" : "3,3,3");
     fit(&folder, (struct lesson){1, 1}, 0, more);
     snprintf(bucketed, sizeof bucketed, "%s --first-bucket-kb 0.004 --bucket-kb 0.004", more);
-    fit(&folder, (struct lesson){4, 4}, 1 + _i, bucketed);
+    fit(&folder, (struct lesson){4, 4}, 1 + _i % STAGES, bucketed);
     size_t count = lesson_values(&folder, "m.jsonl", "test_loss", expected, 8);
     ck_assert_uint_ge(count, 2);
     ck_assert_uint_eq(lesson_values(&folder, "m.rank-3.jsonl", "test_loss", found, 8), count);
     for (size_t i = 0; i < count; i++)
         ck_assert_msg(found[i] == expected[i], "%.17g, not %.17g", found[i], expected[i]);
+    folder_close(&folder);
+}
+END_TEST
+
+/* 0.3 is not a bf16. What computes is rounded; what is dumped and saved is not. */
+START_TEST(a_frozen_tensor_is_written_as_it_is_where_it_is_rounded_to_compute)
+{
+    float saved[2];
+    struct folder folder;
+    folder_open(&folder);
+    lesson_write(&folder, "a.csv", "1,1,1\n1,1,1\n");
+    fit(&folder, (struct lesson){4, 2}, 1 + _i,
+        "--test-data a.csv --hidden none --init const:0.3 --batch 2 --steps 1 --precision bf16 "
+        "--freeze fc1.weight --dump d --save s");
+    check_param(&folder, 2, "param.fc1.weight", 2, 0.3f);
+    lesson_read(&folder, "s/update-00000001/rank-0.safetensors", "param.fc1.weight", saved, 2);
+    ck_assert(saved[0] == 0.3f && saved[1] == 0.3f);
     folder_close(&folder);
 }
 END_TEST
@@ -136,7 +155,10 @@ Suite *stages_suite(void)
     tcase_add_loop_test(tcase, all_four_micro_batches_are_in_the_gradient, 0, 2 * STAGES);
     tcase_add_loop_test(tcase, weights_decay_and_the_bias_does_not_where_a_shard_has_both, 0,
                         2 * STAGES);
-    tcase_add_loop_test(tcase, ranks_with_fewer_test_samples_take_part_in_every_forward, 0, STAGES);
+    tcase_add_loop_test(tcase, ranks_with_fewer_test_samples_take_part_in_every_forward, 0,
+                        2 * STAGES);
+    tcase_add_loop_test(tcase, a_frozen_tensor_is_written_as_it_is_where_it_is_rounded_to_compute,
+                        0, STAGES);
     tcase_add_test(tcase, owned_counts_are_those_by_hand);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNT_MOST = 2048, UPDATES = 4 };
+enum { COUNT_MOST = 2048, UPDATES = 4, WALKS = 5 };
 
 static const int worlds[] = {1, 2, 3, 5, 8};
 enum { WORLDS = sizeof worlds / sizeof *worlds };
@@ -250,6 +250,61 @@ START_TEST(what_is_packed_is_gathered_whole_and_in_place)
 }
 END_TEST
 
+/* --- parameters that come and go --------------------------------------------------------------- */
+
+/* Buckets of a layer that are not always here. */
+static script_buckets needs(const struct bench *bench, size_t layer)
+{
+    return script_needs(&bench->run->model, &bench->zero.ddp.plan, layer,
+                        bench->zero.zero3.sharded);
+}
+
+static int expect_here(const struct bench *bench, const char *when, script_buckets expected)
+{
+    return ranks_expect(bench->self, bench->zero.zero3.here == expected,
+                        "%s: buckets %#llx, not %#llx", when,
+                        (unsigned long long)bench->zero.zero3.here, (unsigned long long)expected);
+}
+
+/* What is here, or under way, while a layer computes: its own buckets and those of the next use. */
+static int walk_body(struct ranks_self *self)
+{
+    struct bench bench;
+    int wrong = bench_open(&bench, self, self->context);
+    const struct script *script = &bench.zero.script;
+    if (!wrong) {
+        zero_begin(&bench.zero);
+        wrong = expect_here(&bench, "while samples are fetched", needs(&bench, script->uses[0]));
+    }
+    for (size_t i = 0; i < script->use_count && !wrong; i++) {
+        size_t layer = script->uses[i];
+        size_t next = script->uses[i + 1 < script->use_count ? i + 1 : i];
+        zero3_layer(&bench.zero.zero3, layer);
+        wrong = expect_here(&bench, "while a layer computes",
+                            needs(&bench, layer) | needs(&bench, next));
+    }
+    wrong = worker_wait(&bench.zero.ddp.worker) || wrong;
+    bench_close(&bench);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(the_next_layers_parameters_are_asked_for_before_this_one_computes)
+{
+    static const char *const rules[] = {
+        "--hidden 6,6,6 --bucket-kb 0.004",
+        "--hidden 6,6,6 --bucket-kb 0.2",
+        "--hidden 6,6,6,6 --bucket-kb 0.004 --recompute 2",
+        "--hidden 6,6,6,6 --bucket-kb 0.004 --tie fc2=fc4",
+        "--hidden none",
+    };
+    char text[128];
+    struct ranks_result result;
+    snprintf(text, sizeof text, "%s --steps 1 --persist-kb 0 --stage 3", rules[_i % WALKS]);
+    ranks_run(1 + _i / WALKS, walk_body, text, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 /* --- training -------------------------------------------------------------------------------- */
 
 /* Lesson 3's replica: whole parameters, whole state. */
@@ -328,6 +383,8 @@ Suite *zero_suite(void)
     tcase_add_loop_test(tcase, the_norm_of_the_shards_is_the_norm_of_the_whole_bit_for_bit, 0,
                         4 * WORLDS);
     tcase_add_loop_test(tcase, what_is_packed_is_gathered_whole_and_in_place, 0, WORLDS);
+    tcase_add_loop_test(tcase, the_next_layers_parameters_are_asked_for_before_this_one_computes, 0,
+                        3 * WALKS);
     tcase_add_loop_test(tcase, twelve_sharded_updates_are_lesson_3s_bit_for_bit, 0, 3 * 4 * 6);
     suite_add_tcase(suite, tcase);
     return suite;
