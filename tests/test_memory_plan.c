@@ -89,10 +89,9 @@ END_TEST
 START_TEST(each_half_of_an_all_reduce_moves_every_element_to_all_other_ranks)
 {
     struct memory_case of = digits(_i / CUTS + 1, cuts[_i % CUTS]);
-    size_t others = (size_t)of.world - 1, moved = 4 * others * memory_owned(&of, 0);
     const enum algorithm algorithms[] = {ALGORITHM_RING, ALGORITHM_DIRECT};
-    of.stage = STAGE_DDP;
-    moved = 4 * others * memory_owned(&of, 0);
+    of.stage = STAGE_DDP; // where each rank owns all there is
+    size_t moved = 4 * ((size_t)of.world - 1) * memory_owned(&of, 0);
     of.stage = 1;
     for (size_t i = 0; i < 2; i++) {
         struct choice choice = choice_fixed(algorithms[i]);
