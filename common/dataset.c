@@ -141,7 +141,7 @@ static size_t count_rows(size_t count, enum rows rows)
     return rows == ROWS_ALL ? count : rows == ROWS_FIFTH ? fifths : count - fifths;
 }
 
-static int dataset_size(struct dataset *dataset, const struct table *table, enum rows rows,
+static int dataset_size(struct dataset *dataset, struct table *table, enum rows rows,
                         struct fail *fail)
 {
     bool classify = table->task == TASK_CLASSIFY;
@@ -153,7 +153,10 @@ static int dataset_size(struct dataset *dataset, const struct table *table, enum
         .memory = table->memory,
     };
     size_t features = dataset->count * dataset->width, targets = dataset->count * table->outputs;
-    dataset->features = memory_floats(table->memory, MEMORY_BUFFERS, features);
+    dataset->features =
+        rows == ROWS_ALL ? table->features // as they are: there is no room for two of a large set
+                         : memory_floats(table->memory, MEMORY_BUFFERS, features);
+    table->features = rows == ROWS_ALL ? NULL : table->features;
     float *array = memory_floats(table->memory, MEMORY_BUFFERS, targets);
     if (classify)
         dataset->labels = (void *)array; // an element has four bytes either way
@@ -165,7 +168,8 @@ static int dataset_size(struct dataset *dataset, const struct table *table, enum
     return 0;
 }
 
-static int dataset_take(struct dataset *dataset, const struct table *table, enum rows rows,
+/* All rows, which the table then no longer has, or copies of some. */
+static int dataset_take(struct dataset *dataset, struct table *table, enum rows rows,
                         struct fail *fail)
 {
     int code = dataset_size(dataset, table, rows, fail);
@@ -174,7 +178,9 @@ static int dataset_take(struct dataset *dataset, const struct table *table, enum
         if (!row_is_in(i, rows))
             continue;
         const float *target = table->targets + i * outputs;
-        memcpy(dataset->features + to * width, table->features + i * width, width * sizeof(float));
+        if (table->features)
+            memcpy(dataset->features + to * width, table->features + i * width,
+                   width * sizeof(float));
         if (dataset->labels)
             dataset->labels[to] = (int32_t)*target;
         else

@@ -41,33 +41,33 @@ static void print_kept(FILE *out, const struct explain_stage *explain)
 
 /* --- the pools --------------------------------------------------------------------------------- */
 
-static void print_rooms(FILE *out, const char *what, const size_t *rooms, size_t count)
+static void print_pool(FILE *out, const char *what, const struct pool_plan *pool)
 {
-    fprintf(out, "%s %zu buffer%s of", what, count, count == 1 ? "" : "s");
+    fprintf(out, "%s %zu buffer%s of", what, pool->count, pool->count == 1 ? "" : "s");
     bool alike = true;
-    for (size_t i = 1; i < count; i++)
-        alike = alike && rooms[i] == rooms[0];
-    for (size_t i = 0; i < (alike ? 1 : count); i++)
-        fprintf(out, "%s %zu", i ? "," : "", rooms[i]);
+    for (size_t i = 1; i < pool->count; i++)
+        alike = alike && pool->rooms[i] == pool->rooms[0];
+    for (size_t i = 0; i < (alike ? 1 : pool->count); i++)
+        fprintf(out, "%s %zu", i ? "," : "", pool->rooms[i]);
     fprintf(out, " floats");
 }
 
 static void print_pools(FILE *out, const struct explain_stage *explain)
 {
-    size_t rooms[MODEL_TENSORS_MOST];
-    size_t count = zero2_rooms(explain->script, explain->plan, explain->keeps_all, rooms);
+    struct pool_plan pool;
+    zero2_plan(&pool, explain->script, explain->plan, explain->keeps_all);
     fprintf(out, "\n");
-    print_rooms(out, "Gradients are filled in", rooms, count);
+    print_pool(out, "Gradients are filled in", &pool);
     if (!explain->keeps_all)
         fprintf(out, ", which buckets take turns in.\n");
     else if (explain->accumulate > 1)
         fprintf(out, ": all are kept until the last of %zu micro-batches.\n", explain->accumulate);
     else
         fprintf(out, ": all are kept until backward has ended.\n");
-    count = zero3_rooms(explain->script, explain->model, explain->plan, explain->sharded, rooms);
-    if (count == 0)
+    zero3_plan(&pool, explain->script, explain->model, explain->plan, explain->sharded);
+    if (pool.count == 0)
         return;
-    print_rooms(out, "Parameters are gathered into", rooms, count);
+    print_pool(out, "Parameters are gathered into", &pool);
     fprintf(out, ".\n");
 }
 

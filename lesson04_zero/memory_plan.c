@@ -150,26 +150,29 @@ static size_t compressed(const struct memory_case *of)
                                        of->model->count, options->error_feedback);
 }
 
-static size_t sum_of(const size_t *rooms, size_t count)
+static size_t sum_of(const struct pool_plan *pool)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += rooms[i];
+    for (size_t i = 0; i < pool->count; i++)
+        sum += pool->rooms[i];
     return sum;
 }
 
-/* Stage 2: 4 x the longest bucket x (those being filled at the same time, mostly 1, + 1 under way); with
- * --accumulate all buckets. Stage 3: and the longest x those of a layer and the next (script.h). */
+/* Stage 2: 4 x the buffers that buckets of gradients take turns in, about the two longest of weights and of
+ * biases; with --accumulate all buckets. Stage 3: and those of parameters, of a layer and the next. */
 static size_t pools(const struct memory_case *of)
 {
-    size_t rooms[MODEL_TENSORS_MOST], sum = 0;
-    if (of->stage >= 2)
-        sum = sum_of(rooms,
-                     zero2_rooms(&of->script, &of->buckets, zero2_keeps_all(of->options), rooms));
-    if (of->stage >= 3)
-        sum += sum_of(rooms,
-                      zero3_rooms(&of->script, of->model, &of->buckets,
-                                  zero3_sharded(&of->buckets, of->options->persist_bytes), rooms));
+    struct pool_plan pool;
+    size_t sum = 0;
+    if (of->stage >= 2) {
+        zero2_plan(&pool, &of->script, &of->buckets, zero2_keeps_all(of->options));
+        sum += sum_of(&pool);
+    }
+    if (of->stage >= 3) {
+        zero3_plan(&pool, &of->script, of->model, &of->buckets,
+                   zero3_sharded(&of->buckets, of->options->persist_bytes));
+        sum += sum_of(&pool);
+    }
     return FLOAT_BYTES * sum;
 }
 

@@ -5,53 +5,62 @@
 #include <errno.h>
 #include <stdbool.h>
 
-int pool_init(struct pool *pool, struct ddp *ddp, const size_t *rooms, size_t count,
-              struct memory *memory)
+/* The largest of some buckets, the first of equal ones. */
+static size_t largest(const struct bucket_plan *buckets, script_buckets among)
 {
-    *pool = (struct pool){.worker = &ddp->worker, .given_up = &ddp->unused, .memory = memory};
-    for (; pool->count < count; pool->count++) {
-        struct pool_buffer *buffer = &pool->buffers[pool->count];
-        buffer->room = rooms[pool->count];
-        buffer->floats = memory_floats(memory, MEMORY_BUFFERS, buffer->room);
-        if (!buffer->floats)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-void pool_release(struct pool *pool)
-{
-    for (size_t i = 0; i < pool->count; i++)
-        memory_return(pool->memory, MEMORY_BUFFERS, pool->buffers[i].floats, pool->buffers[i].room);
-    *pool = (struct pool){0};
-}
-
-/* The one in this state with the least room that is enough, or the least ticket. NULL: there is none. */
-static struct pool_buffer *find(struct pool *pool, size_t want, enum pool_state state)
-{
-    struct pool_buffer *found = NULL;
-    for (size_t i = 0; i < pool->count; i++) {
-        struct pool_buffer *buffer = &pool->buffers[i];
-        if (buffer->state != state || buffer->room < want)
-            continue;
-        bool better = !found || (state == POOL_FREE ? buffer->room < found->room
-                                                    : buffer->ticket < found->ticket);
-        found = better ? buffer : found;
+    size_t found = buckets->count;
+    for (size_t i = 0; i < buckets->count; i++) {
+        bool larger = found == buckets->count ||
+                      buckets->buckets[i].slice.count > buckets->buckets[found].slice.count;
+        if (among >> i & 1 && larger)
+            found = i;
     }
     return found;
 }
 
-struct pool_buffer *pool_take(struct pool *pool, size_t want)
+void pool_plan_make(struct pool_plan *plan, const struct bucket_plan *buckets, script_buckets among,
+                    const script_buckets *meets)
 {
-    struct pool_buffer *buffer = find(pool, want, POOL_FREE);
-    if (!buffer) {
-        buffer = find(pool, want, POOL_IN_FLIGHT);
-        assert(buffer || *pool->given_up || worker_wait_for(pool->worker, 0));
-        if (buffer)
-            worker_wait_for(pool->worker, buffer->ticket);
-        else
-            buffer = find(pool, want, POOL_FILLING);
+    script_buckets shares[MODEL_TENSORS_MOST] = {0}; // of each buffer
+    *plan = (struct pool_plan){0};
+    while (among) {
+        size_t bucket = largest(buckets, among), buffer = 0;
+        while (shares[buffer] & meets[bucket])
+            buffer++;
+        if (buffer == plan->count)
+            plan->rooms[plan->count++] = buckets->buckets[bucket].slice.count;
+        shares[buffer] |= (script_buckets)1 << bucket;
+        plan->of_bucket[bucket] = buffer;
+        among &= ~((script_buckets)1 << bucket);
     }
+}
+
+int pool_init(struct pool *pool, struct ddp *ddp, const struct pool_plan *plan,
+              struct memory *memory)
+{
+    bool all = true;
+    *pool = (struct pool){
+        .worker = &ddp->worker, .given_up = &ddp->unused, .plan = *plan, .memory = memory};
+    for (size_t i = 0; i < plan->count; i++) {
+        pool->buffers[i].floats = memory_floats(memory, MEMORY_BUFFERS, plan->rooms[i]);
+        all = all && pool->buffers[i].floats;
+    }
+    return all ? 0 : -ENOMEM;
+}
+
+void pool_release(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->plan.count; i++)
+        memory_return(pool->memory, MEMORY_BUFFERS, pool->buffers[i].floats, pool->plan.rooms[i]);
+    *pool = (struct pool){0};
+}
+
+struct pool_buffer *pool_take(struct pool *pool, size_t bucket)
+{
+    struct pool_buffer *buffer = &pool->buffers[pool->plan.of_bucket[bucket]];
+    assert(buffer->state != POOL_FILLING || *pool->given_up || worker_wait_for(pool->worker, 0));
+    if (buffer->state == POOL_IN_FLIGHT)
+        worker_wait_for(pool->worker, buffer->ticket);
     buffer->state = POOL_FILLING;
     return buffer;
 }
@@ -78,6 +87,6 @@ void pool_give_back(struct pool_buffer *buffer)
 
 void pool_reset(struct pool *pool)
 {
-    for (size_t i = 0; i < pool->count; i++)
+    for (size_t i = 0; i < pool->plan.count; i++)
         pool->buffers[i].state = POOL_FREE;
 }

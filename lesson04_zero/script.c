@@ -12,6 +12,14 @@ struct heard {
     size_t next; // the bucket that is sent next
 };
 
+/* They meet: each with all, and itself. */
+static void meet(script_buckets *with, script_buckets buckets)
+{
+    for (size_t i = 0; i < MODEL_TENSORS_MOST; i++)
+        if (buckets >> i & 1)
+            with[i] |= buckets;
+}
+
 static void on_layer(void *context, size_t layer)
 {
     struct script *script = ((struct heard *)context)->script;
@@ -22,12 +30,11 @@ static void on_layer(void *context, size_t layer)
 static void on_add(void *context, size_t tensor)
 {
     struct heard *heard = context;
-    size_t open = 0;
+    script_buckets open = 0;
     heard->begun[heard->plan->of_tensor[tensor]] = true;
     for (size_t i = heard->next; i < heard->plan->count; i++)
-        open += heard->begun[i];
-    if (open > heard->script->open_most)
-        heard->script->open_most = open;
+        open |= (script_buckets)heard->begun[i] << i;
+    meet(heard->script->open_with, open);
 }
 
 static void on_ready(void *context, size_t tensor)
@@ -74,23 +81,14 @@ script_buckets script_needs(const struct model *model, const struct bucket_plan 
     return needs & among;
 }
 
-static size_t count(script_buckets buckets)
+void script_here(const struct script *script, const struct model *model,
+                 const struct bucket_plan *plan, script_buckets among, script_buckets *here_with)
 {
-    size_t counted = 0;
-    for (; buckets; buckets &= buckets - 1)
-        counted++;
-    return counted;
-}
-
-size_t script_here_most(const struct script *script, const struct model *model,
-                        const struct bucket_plan *plan, script_buckets among)
-{
-    size_t most = 0;
+    for (size_t i = 0; i < MODEL_TENSORS_MOST; i++)
+        here_with[i] = 0;
     for (size_t i = 0; i < script->use_count; i++) {
         size_t next = i + 1 < script->use_count ? script->uses[i + 1] : script->uses[i];
-        size_t here = count(script_needs(model, plan, script->uses[i], among) |
+        meet(here_with, script_needs(model, plan, script->uses[i], among) |
                             script_needs(model, plan, next, among));
-        most = here > most ? here : most;
     }
-    return most;
 }

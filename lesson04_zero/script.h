@@ -7,8 +7,8 @@
  *     layers     fc1 fc2 fc3   fc3 fc2 fc1
  *     gradients                fc3.bias fc3.weight fc2.bias ...
  *
- * From the first follows which parameters are to be fetched while a layer computes, and how many buckets of
- * them are here at the same time. From the second, how many buckets of gradients are being filled at the
+ * From the first follows which parameters are to be fetched while a layer computes, and which buckets of
+ * them are here at the same time. From the second, which buckets of gradients are being filled at the
  * same time: mostly one, and more where a weight is used by several layers.
  */
 #ifndef LESSON04_SCRIPT_H
@@ -20,26 +20,28 @@
 
 enum { SCRIPT_USES_MOST = 4 * MODEL_LAYERS_MOST };
 
+/* Sets of buckets: bit b is bucket b. */
+typedef uint64_t script_buckets;
+_Static_assert(MODEL_TENSORS_MOST <= 64, "script: a bucket is a bit of 64");
+
 struct script {
     size_t uses[SCRIPT_USES_MOST]; // layers, in the order in which their parameters are used
     size_t use_count;
-    size_t open_most; // buckets begun and not yet sent, at most
+    script_buckets
+        open_with[MODEL_TENSORS_MOST]; // of each bucket: those begun and not yet sent with it
 };
 
 /* Keeping every such activation, as the trainer does. */
 void script_rehearse(struct script *script, const struct model *model, size_t every,
                      const struct bucket_plan *plan);
 
-/* Sets of buckets: bit b is bucket b. */
-typedef uint64_t script_buckets;
-_Static_assert(MODEL_TENSORS_MOST <= 64, "script: a bucket is a bit of 64");
-
 /* The buckets, of those in `among`, that hold a layer's tensors. */
 script_buckets script_needs(const struct model *model, const struct bucket_plan *plan, size_t layer,
                             script_buckets among);
 
-/* How many of them are here at the same time, at most: of a layer, and of the next in the script. */
-size_t script_here_most(const struct script *script, const struct model *model,
-                        const struct bucket_plan *plan, script_buckets among);
+/* here_with[b] (MODEL_TENSORS_MOST), of each bucket in `among`: those whose parameters are here with its own, that is,
+ * of the same layer, or of layers that follow each other in the script. */
+void script_here(const struct script *script, const struct model *model,
+                 const struct bucket_plan *plan, script_buckets among, script_buckets *here_with);
 
 #endif

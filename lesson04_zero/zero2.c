@@ -11,30 +11,33 @@ bool zero2_keeps_all(const struct options *options)
     return options->accumulate > 1 || !options->overlap;
 }
 
-/* One buffer more than are being filled at the same time: the one under way. */
-size_t zero2_rooms(const struct script *script, const struct bucket_plan *plan, bool keeps_all,
-                   size_t *rooms)
+/* Layers alternate large buckets and small ones, weights and biases: the next large one is two away. */
+enum { APART = 2 };
+
+void zero2_plan(struct pool_plan *plan, const struct script *script,
+                const struct bucket_plan *buckets, bool keeps_all)
 {
-    size_t largest = 0, few = script->open_most + 1;
-    for (size_t i = 0; i < plan->count; i++) {
-        rooms[i] = plan->buckets[i].slice.count;
-        largest = rooms[i] > largest ? rooms[i] : largest;
+    script_buckets meets[MODEL_TENSORS_MOST] = {0}, all = 0;
+    for (size_t i = 0; i < buckets->count; i++)
+        all |= (script_buckets)1 << i;
+    for (size_t i = 0; i < buckets->count; i++) {
+        meets[i] |= keeps_all ? all : script->open_with[i];
+        for (size_t j = i + 1; j <= i + APART && j < buckets->count; j++) {
+            meets[i] |= (script_buckets)1 << j;
+            meets[j] |= (script_buckets)1 << i;
+        }
     }
-    if (keeps_all || few >= plan->count)
-        return plan->count;
-    for (size_t i = 0; i < few; i++)
-        rooms[i] = largest;
-    return few;
+    pool_plan_make(plan, buckets, all, meets);
 }
 
 int zero2_init(struct zero2 *zero2, struct run *run, struct ddp *ddp, const struct shard *shard,
                const struct script *script, struct places *places)
 {
-    size_t rooms[MODEL_TENSORS_MOST];
+    struct pool_plan plan;
     *zero2 = (struct zero2){.shard = shard, .ddp = ddp, .places = places, .run = run};
-    size_t count = zero2_rooms(script, shard->plan, zero2_keeps_all(&run->options), rooms);
+    zero2_plan(&plan, script, shard->plan, zero2_keeps_all(&run->options));
     run->grad = zero2->grad = memory_floats(&run->memory, MEMORY_GRADIENTS, shard->count);
-    int error = pool_init(&zero2->pool, ddp, rooms, count, &run->memory);
+    int error = pool_init(&zero2->pool, ddp, &plan, &run->memory);
     return zero2->grad ? error : -ENOMEM;
 }
 
@@ -52,7 +55,7 @@ void zero2_release(struct zero2 *zero2)
 static void begin(struct zero2 *zero2, size_t bucket)
 {
     struct slice slice = zero2->shard->plan->buckets[bucket].slice;
-    struct pool_buffer *buffer = pool_take(&zero2->pool, slice.count);
+    struct pool_buffer *buffer = pool_take(&zero2->pool, bucket);
     memset(buffer->floats, 0, slice.count * sizeof *buffer->floats);
     zero2->filling[bucket] = buffer;
     for (size_t i = 0; i < zero2->ddp->model->tensor_count; i++)

@@ -34,9 +34,10 @@ struct zero2 {
     struct run *run;
 };
 
-/* How many buffers, and rooms[i]: the floats in each (MODEL_TENSORS_MOST). */
-size_t zero2_rooms(const struct script *script, const struct bucket_plan *plan, bool keeps_all,
-                   size_t *rooms);
+/* The buffers: of buckets that are filled at the same time, and of any that are sent within two of each other,
+ * different ones, so that one is filled while the one before is under way. */
+void zero2_plan(struct pool_plan *plan, const struct script *script,
+                const struct bucket_plan *buckets, bool keeps_all);
 
 /* Are all buckets filled before one is sent? */
 bool zero2_keeps_all(const struct options *options);

@@ -25,16 +25,12 @@ script_buckets zero3_sharded(const struct bucket_plan *plan, size_t persist_byte
     return sharded;
 }
 
-size_t zero3_rooms(const struct script *script, const struct model *model,
-                   const struct bucket_plan *plan, script_buckets sharded, size_t *rooms)
+void zero3_plan(struct pool_plan *plan, const struct script *script, const struct model *model,
+                const struct bucket_plan *buckets, script_buckets sharded)
 {
-    size_t largest = 0, count = script_here_most(script, model, plan, sharded);
-    for (size_t i = 0; i < plan->count; i++)
-        if (among(sharded, i) && plan->buckets[i].slice.count > largest)
-            largest = plan->buckets[i].slice.count;
-    for (size_t i = 0; i < count; i++)
-        rooms[i] = largest;
-    return count;
+    script_buckets meets[MODEL_TENSORS_MOST];
+    script_here(script, model, buckets, sharded, meets);
+    pool_plan_make(plan, buckets, sharded, meets);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -72,17 +68,16 @@ static void count_what_stays(struct zero3 *zero3)
 
 static int take_memory(struct zero3 *zero3)
 {
-    size_t rooms[MODEL_TENSORS_MOST];
+    struct pool_plan plan;
     struct memory *memory = &zero3->run->memory;
-    size_t count =
-        zero3_rooms(zero3->script, zero3->ddp->model, zero3->shard->plan, zero3->sharded, rooms);
+    zero3_plan(&plan, zero3->script, zero3->ddp->model, zero3->shard->plan, zero3->sharded);
     count_what_stays(zero3);
     size_t owned = zero3->run->param_store ? 0 : zero3->shard->count;
     zero3->param = memory_floats(memory, MEMORY_PARAMETERS, owned);
     zero3->stays = memory_floats(memory, MEMORY_PARAMETERS, zero3->stay_count);
     if (rounds(zero3))
         zero3->frozen = memory_floats(memory, MEMORY_PARAMETERS, zero3->frozen_count);
-    int error = pool_init(&zero3->pool, zero3->ddp, rooms, count, memory);
+    int error = pool_init(&zero3->pool, zero3->ddp, &plan, memory);
     bool all = zero3->param && zero3->stays && (!rounds(zero3) || zero3->frozen);
     return all ? error : -ENOMEM;
 }
@@ -180,7 +175,7 @@ static void fetch(struct zero3 *zero3, script_buckets buckets)
     for (size_t i = 0; i < zero3->shard->plan->count; i++) {
         if (!among(buckets, i))
             continue;
-        struct pool_buffer *buffer = pool_take(&zero3->pool, slice_at(zero3, i).count);
+        struct pool_buffer *buffer = pool_take(&zero3->pool, i);
         zero3->buffers[i] = buffer;
         zero3->gathering[i] = buffer->floats;
         if (!zero3->ddp->unused)

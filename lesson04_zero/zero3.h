@@ -47,9 +47,9 @@ struct zero3 {
 /* Which buckets are sharded, where those of at most persist_bytes stay. */
 script_buckets zero3_sharded(const struct bucket_plan *plan, size_t persist_bytes);
 
-/* How many buffers, and rooms[i]: the floats in each (MODEL_TENSORS_MOST). */
-size_t zero3_rooms(const struct script *script, const struct model *model,
-                   const struct bucket_plan *plan, script_buckets sharded, size_t *rooms);
+/* The buffers: of buckets that are here at the same time different ones. */
+void zero3_plan(struct pool_plan *plan, const struct script *script, const struct model *model,
+                const struct bucket_plan *buckets, script_buckets sharded);
 
 /* Takes its memory, and fills what is owned and what stays as --init says. 0, or an error that run->fail
  * tells. Release accepts a zeroed or half-built struct. */

@@ -21,7 +21,8 @@ static void bench_open(struct bench *bench)
     struct bucket_order order = bucket_order_reverse(&bench->model);
     bucket_plan_make(&bench->plan, &bench->model, &order, 40, 80);
     ck_assert_uint_eq(bench->plan.count, 3);
-    bench->script = (struct script){.uses = {0, 1, 2, 2, 1, 0}, .use_count = 6, .open_most = 1};
+    bench->script =
+        (struct script){.uses = {0, 1, 2, 2, 1, 0}, .use_count = 6, .open_with = {1, 2, 4}};
     bench->explain = (struct explain_stage){.stage = 3,
                                             .model = &bench->model,
                                             .plan = &bench->plan,
@@ -64,8 +65,8 @@ START_TEST(the_walk_of_three_layers_is_that_by_hand)
         "         1         20          7  a chunk  a chunk   a chunk\n"
         "         2         16          6  a chunk  a chunk   a chunk\n"
         "\n"
-        "Gradients are filled in 2 buffers of 20 floats, which buckets take turns in.\n"
-        "Parameters are gathered into 2 buffers of 20 floats.\n"
+        "Gradients are filled in 3 buffers of 20, 16, 10 floats, which buckets take turns in.\n"
+        "Parameters are gathered into 2 buffers of 20, 16 floats.\n"
         "\nBefore a layer computes, buckets are dropped; while it computes, those of the next "
         "are gathered:\n\n"
         "    use     gathers    drops      here\n"
@@ -98,7 +99,7 @@ START_TEST(a_bucket_that_stays_is_never_dropped)
         "         1         20          7  a chunk  a chunk   a chunk\n"
         "         2         16          6  a chunk  a chunk   a chunk, and the whole: it stays\n"
         "\n"
-        "Gradients are filled in 3 buffers of 10, 20, 16 floats: all are kept until the last of "
+        "Gradients are filled in 3 buffers of 20, 16, 10 floats: all are kept until the last of "
         "2 micro-batches.\n"
         "Parameters are gathered into 1 buffer of 20 floats.\n"
         "\nBefore a layer computes, buckets are dropped; while it computes, those of the next "
@@ -131,7 +132,7 @@ START_TEST(stage_2_keeps_parameters_whole_and_gathers_once)
         "         1         20          7  a chunk  a chunk   the whole\n"
         "         2         16          6  a chunk  a chunk   the whole\n"
         "\n"
-        "Gradients are filled in 3 buffers of 10, 20, 16 floats: all are kept until backward "
+        "Gradients are filled in 3 buffers of 20, 16, 10 floats: all are kept until backward "
         "has ended.\n");
     check_gathers(&bench.explain, 1, 1, 1);
 }

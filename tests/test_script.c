@@ -11,8 +11,8 @@
 struct script_row {
     const char *why, *arguments;
     size_t uses[12];  // from 1, ends in 0
-    size_t open_most; // buckets being filled at the same time
-    size_t here_most; // and buckets of parameters
+    size_t open_most; // buckets being filled at the same time, at most
+    size_t buffers;   // of parameters
 };
 
 static const struct script_row rows[] = {
@@ -24,7 +24,7 @@ static const struct script_row rows[] = {
      "--hidden 4,4,4,4 --recompute 2",
      {1, 2, 3, 4, 5, 5, 4, 3, 1, 2, 1},
      1,
-     2},
+     3}, // each of fc1, fc2 and fc3 follows another: three buffers, of which two are in use
     /* fc2's is open from layer 3 to layer 2. */
     {"a weight used twice", "--hidden 4,4,4 --tie fc3=fc2", {1, 2, 3, 4, 4, 3, 2, 1}, 1, 2},
     /* fc2 uses fc4's weight: open from layer 4 to layer 2, while fc3's passes. */
@@ -35,6 +35,18 @@ static const struct script_row rows[] = {
      2},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
+
+static size_t most_of(const script_buckets *with)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < MODEL_TENSORS_MOST; i++) {
+        size_t count = 0;
+        for (size_t j = 0; j < MODEL_TENSORS_MOST; j++)
+            count += with[i] >> j & 1;
+        most = count > most ? count : most;
+    }
+    return most;
+}
 
 START_TEST(a_script_is_the_hand_worked_one)
 {
@@ -56,33 +68,41 @@ START_TEST(a_script_is_the_hand_worked_one)
         ck_assert_msg(script.uses[uses] + 1 == row->uses[uses], "%s: use %zu is layer %zu",
                       row->why, uses, script.uses[uses] + 1);
     ck_assert_msg(script.use_count == uses, "%s: %zu uses", row->why, script.use_count);
-    ck_assert_msg(script.open_most == row->open_most, "%s: %zu open", row->why, script.open_most);
-    size_t here = script_here_most(&script, &run.model, &plan, zero3_sharded(&plan, 0));
-    ck_assert_msg(here == row->here_most, "%s: %zu here", row->why, here);
+    size_t open = most_of(script.open_with);
+    ck_assert_msg(open == row->open_most, "%s: %zu open", row->why, open);
+    struct pool_plan pool;
+    zero3_plan(&pool, &script, &run.model, &plan, zero3_sharded(&plan, 0));
+    ck_assert_msg(pool.count == row->buffers, "%s: %zu buffers", row->why, pool.count);
     run_close(&run);
 }
 END_TEST
 
-/* 64-4-4-10 without biases: weights of 256, 16 and 40 floats. */
+/* 64-4-4-10-4 without biases: the first bucket sent, fc4.weight, has 40 floats; then 40, 16 and 256. */
 START_TEST(buffers_are_as_many_and_as_large_as_must_be)
 {
     struct model model;
     struct bucket_plan plan;
-    size_t widths[4] = {64, 4, 4, 10}, rooms[MODEL_TENSORS_MOST];
-    model_plan(&model, widths, 3, false);
+    struct pool_plan pool;
+    size_t widths[5] = {64, 4, 4, 10, 4};
+    model_plan(&model, widths, 4, false);
     struct bucket_order order = bucket_order_reverse(&model);
     bucket_plan_make(&plan, &model, &order, 0, 0);
-    struct script script = {.uses = {0, 1, 2, 2, 1, 0}, .use_count = 6, .open_most = 1};
-    ck_assert_uint_eq(zero2_rooms(&script, &plan, false, rooms), 2);
-    ck_assert(rooms[0] == 256 && rooms[1] == 256);
-    ck_assert_uint_eq(zero2_rooms(&script, &plan, true, rooms), 3); // for each bucket its own
-    ck_assert(rooms[0] == 40 && rooms[1] == 16 && rooms[2] == 256);
-    ck_assert_uint_eq(zero3_sharded(&plan, 0), 7);
-    ck_assert_uint_eq(zero3_sharded(&plan, 16 * sizeof(float)), 5); // the second one stays
-    ck_assert_uint_eq(zero3_rooms(&script, &model, &plan, 7, rooms), 2);
-    ck_assert_uint_eq(zero3_rooms(&script, &model, &plan, 5, rooms), 1);
-    ck_assert_uint_eq(rooms[0], 256);
-    ck_assert_uint_eq(zero3_rooms(&script, &model, &plan, 0, rooms), 0);
+    struct script script = {
+        .uses = {0, 1, 2, 3, 3, 2, 1, 0}, .use_count = 8, .open_with = {1, 2, 4, 8}};
+    zero2_plan(&pool, &script, &plan, false); // fc4's and fc1's are three apart: they share
+    ck_assert(pool.count == 3 && pool.of_bucket[0] == 0 && pool.of_bucket[3] == 0);
+    ck_assert(pool.rooms[0] == 256 && pool.rooms[1] == 40 && pool.rooms[2] == 16);
+    zero2_plan(&pool, &script, &plan, true); // for each bucket its own
+    ck_assert(pool.count == 4 && pool.rooms[1] == 40 && pool.rooms[2] == 40);
+    ck_assert_uint_eq(zero3_sharded(&plan, 0), 15);
+    ck_assert_uint_eq(zero3_sharded(&plan, 16 * sizeof(float)), 11); // fc2's stays
+    zero3_plan(&pool, &script, &model, &plan, 15);                   // neighbours meet
+    ck_assert(pool.count == 3 && pool.of_bucket[0] == 0 && pool.of_bucket[3] == 0);
+    ck_assert(pool.rooms[0] == 256 && pool.rooms[1] == 40 && pool.rooms[2] == 16);
+    zero3_plan(&pool, &script, &model, &plan, 11);
+    ck_assert(pool.count == 2 && pool.of_bucket[3] == pool.of_bucket[0]);
+    zero3_plan(&pool, &script, &model, &plan, 0);
+    ck_assert_uint_eq(pool.count, 0);
 }
 END_TEST
 
