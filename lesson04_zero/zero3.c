@@ -222,8 +222,6 @@ void zero3_layer(struct zero3 *zero3, size_t layer)
 {
     script_buckets now = needs(zero3, layer);
     size_t next;
-    if (!zero3->training && layer == 0)
-        worker_reset(&zero3->ddp->worker); // an evaluation's tickets are its own
     drop(zero3, zero3->here & ~now);
     fetch(zero3, now & ~zero3->here);
     bool more = next_layer(zero3, layer, &next);

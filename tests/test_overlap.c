@@ -25,6 +25,9 @@ static const struct overlap_case cases[] = {
     {{3, 3}, "--bucket-kb 2 --accumulate 2", true, true},
     {{4, 2}, "--bucket-kb 2", true, true},
     {{4, 3}, "--bucket-kb 2 --no-overlap", false, true},
+    {{4, 3}, "--bucket-kb 2 --stage 2", true, true},
+    {{4, 2}, "--bucket-kb 2 --stage 3 --persist-kb 0 --link 400mbit,1ms", true, true},
+    {{4, 3}, "--bucket-kb 1 --stage 3 --accumulate 2", true, true},
 };
 
 static double number(const json_t *line, const char *key)

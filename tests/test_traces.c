@@ -196,6 +196,9 @@ static const struct traced_case cases[] = {
     {{3, 3}, "--bucket-kb 2 --no-overlap --accumulate 2", "bucket 0", 2},
     {{4, 2}, "--bucket-kb 2 --link 400mbit,1ms", "all-gather 1", 1},
     {{4, 3}, "--bucket-kb 2", "bucket 1", 1},
+    {{4, 3}, "--bucket-kb 2 --stage 2", "all-gather 1", 1},
+    {{4, 2}, "--bucket-kb 2 --stage 3 --persist-kb 0 --link 400mbit,1ms", "bucket 1", 1},
+    {{4, 3}, "--bucket-kb 2 --stage 3 --accumulate 2", "bucket 0", 2},
 };
 
 static void check_counts(const struct spans *spans, const struct traced_case *is, int rank)
@@ -241,6 +244,25 @@ START_TEST(every_rank_is_in_the_file_and_no_lane_overlaps_itself)
     }
     ck_assert_uint_eq(all->count, count);
     closed(all);
+    folder_close(&folder);
+}
+END_TEST
+
+/* Buckets 0 and 1 are fc2's, the last layer's, 2 and 3 fc1's: forward and backward share what the last
+ * layer gathers, and an evaluation gathers each as often as any other. */
+START_TEST(stage_3_shows_that_all_but_the_last_layer_are_gathered_twice)
+{
+    struct folder folder;
+    folder_open(&folder);
+    lesson_ok(&folder, (struct lesson){4, 2},
+              "--steps 5 --no-verify --stage 3 --persist-kb 0 --bucket-kb 2 --trace t.json");
+    struct spans *own = opened(&folder, "t.rank-1.json");
+    size_t last = count_of(own, 1, "all-gather 0"), first = count_of(own, 1, "all-gather 3");
+    ck_assert_uint_gt(last, STEPS); // in an evaluation too
+    ck_assert_uint_eq(count_of(own, 1, "all-gather 1"), last);
+    ck_assert_uint_eq(count_of(own, 1, "all-gather 2"), first);
+    ck_assert_uint_eq(first, last + STEPS);
+    closed(own);
     folder_close(&folder);
 }
 END_TEST
@@ -457,6 +479,7 @@ Suite *traces_suite(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, every_rank_is_in_the_file_and_no_lane_overlaps_itself, 0,
                         sizeof cases / sizeof *cases);
+    tcase_add_test(tcase, stage_3_shows_that_all_but_the_last_layer_are_gathered_twice);
     tcase_add_loop_test(tcase, without_overlap_no_bucket_begins_before_backward_has_ended, 0, 2);
     tcase_add_loop_test(tcase, with_overlap_a_bucket_begins_before_backward_has_ended, 0, 3);
     tcase_add_loop_test(tcase, tracing_and_profiling_change_no_bit, 0, 4);
