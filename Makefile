@@ -93,7 +93,7 @@ lesson04: $(BUILD)/lesson04_zero ## state, gradients, parameters sharded (NP, AR
 lesson02 lesson03 lesson04: $(if $(OVER_MPI),,$(BUILD)/launch)
 	$(if $(OVER_MPI),$(MPIRUN),$(BUILD)/launch) -n $(NP) $(filter $(BUILD)/$@%,$^) $(ARGS)
 
-demo: ## install, build, run all four lessons on digits with 4 ranks, and sum up
+demo: ## install, build, run all four lessons on digits, 2 to 4 with 4 ranks, and sum up
 	@sh common/install.sh install $(TO_BUILD)
 	$(AGAIN) all
 	@sh common/demo.sh $(BUILD)

@@ -3,11 +3,11 @@
 #
 #   sh common/demo.sh BUILD
 #
-# A lesson's last line is a row of the table:
+# Lesson 4 twice: at stage 1, and at stage 3, where everything is sharded. A lesson's last line is a row of the table:
 #
 #   result | lesson 2 | world 4 | loss 0.0123 | accuracy 96.9 % | 1.8 s | verified: this; and that
 #
-# All four are run even when one fails; the exit code is that of the first that failed. A pipe
+# All are run even when one fails; the exit code is that of the first that failed. A pipe
 # into tee would end with tee's own exit code, so each lesson's is kept in a file beside its output.
 set -u
 
@@ -19,14 +19,15 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 first_failure=0
 
-lesson() { # NUMBER COMMAND...
+lesson() { # NUMBER, perhaps with a stage, COMMAND...
     number=$1
     shift
     printf '\n=== lesson %s: %s\n\n' "$number" "$*"
     { "$@" 2>&1; echo $? >"$kept/status"; } | tee "$kept/output"
     status=$(cat "$kept/status")
     rm "$kept/status"
-    row=$(sed 's/^\[[0-9]*\] //' "$kept/output" | grep '^result |' | tail -n 1)
+    row=$(sed 's/^\[[0-9]*\] //' "$kept/output" | grep '^result |' | tail -n 1 |
+        sed "s/^result | lesson [0-9]*/result | lesson $number/")
     if [ "$status" = 0 ] && [ -z "$row" ]; then
         echo "demo: lesson $number ended well, but printed no result" >&2
         status=1
@@ -68,7 +69,8 @@ table() {
 lesson 1 "$build/lesson01_single"
 lesson 2 "$build/launch" -n "$ranks" "$build/lesson02_allreduce"
 lesson 3 "$build/launch" -n "$ranks" "$build/lesson03_ddp"
-lesson 4 "$build/launch" -n "$ranks" "$build/lesson04_zero"
+lesson "4, stage 1" "$build/launch" -n "$ranks" "$build/lesson04_zero"
+lesson "4, stage 3" "$build/launch" -n "$ranks" "$build/lesson04_zero" --stage 3
 
 printf '\n=== four lessons, one staircase\n\n'
 table
