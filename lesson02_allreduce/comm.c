@@ -212,6 +212,11 @@ const struct fail *comm_fail(const struct comm *comm)
     return &comm->fail;
 }
 
+bool comm_stopped(const struct comm *comm)
+{
+    return comm->stopped;
+}
+
 uint64_t comm_bytes_sent(const struct comm *comm)
 {
     return comm->sent_bytes;

@@ -95,6 +95,9 @@ size_t comm_memory_bytes(const struct linkspec *spec, int rank, int world);
 /* The first error: code 0 while all is well. */
 const struct fail *comm_fail(const struct comm *comm);
 
+/* Whether that is what this rank gave comm_stop, and not what befell it or what others said. */
+bool comm_stopped(const struct comm *comm);
+
 /* Bytes this rank has sent so far, headers included; and in how many messages. */
 uint64_t comm_bytes_sent(const struct comm *comm);
 uint64_t comm_messages_sent(const struct comm *comm);

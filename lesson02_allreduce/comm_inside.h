@@ -77,6 +77,7 @@ struct comm {
     struct memory *memory;
     struct choice choice;
     struct fail fail; // the first error
+    bool stopped;     // it was this rank's, by comm_stop
 
     uv_loop_t loop;
     uv_timer_t timer; // armed only while blocked

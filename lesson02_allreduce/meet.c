@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+#include <uv.h>
 
 /* Lesson 4 sends halves of an all-reduce, which the others do not have. */
 static bool lesson_has(int lesson, enum algorithm algorithm)
@@ -129,20 +129,39 @@ static bool is_watched(const struct run *run)
     return memcmp(run->environment.token, none, sizeof none) != 0;
 }
 
+static void told_to_end(uv_signal_t *signal, int number)
+{
+    (void)number;
+    uv_stop(signal->loop);
+}
+
+static void waited_enough(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
 /* Whoever watches the job takes the rank that ends first for the cause. One that only lost its peer lets the
  * peer go first, which may take a while: it waits until it is told to end, as launchers do with a failed
- * rank's neighbours, or for five seconds. Started by hand it is told by nobody. */
+ * rank's neighbours, or for five seconds. Started by hand it is told by nobody. By libuv, for a signal
+ * that is blocked or waited for in one thread still ends the process in another (lesson 3 has more). */
 static void let_the_cause_end(const struct run *run)
 {
-    static const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
-    enum { MOMENTS_WATCHED = 500, MOMENTS_ALONE = 10 };
-    int moments = is_watched(run) ? MOMENTS_WATCHED : MOMENTS_ALONE;
-    sigset_t told, pending;
-    sigemptyset(&told);
-    sigaddset(&told, SIGTERM);
-    sigprocmask(SIG_BLOCK, &told, NULL); // to end with this rank's own code
-    for (; moments > 0 && sigpending(&pending) == 0 && !sigismember(&pending, SIGTERM); moments--)
-        nanosleep(&moment, NULL);
+    enum { WATCHED_MS = 5000, ALONE_MS = 100 };
+    uv_loop_t loop;
+    uv_signal_t signal;
+    uv_timer_t timer;
+    if (uv_loop_init(&loop) != 0)
+        return;
+    if (uv_signal_init(&loop, &signal) == 0) {
+        uv_timer_init(&loop, &timer);
+        uv_signal_start(&signal, told_to_end, SIGTERM); // to end with this rank's own code
+        uv_timer_start(&timer, waited_enough, is_watched(run) ? WATCHED_MS : ALONE_MS, 0);
+        uv_run(&loop, UV_RUN_DEFAULT);
+        uv_close((uv_handle_t *)&signal, NULL);
+        uv_close((uv_handle_t *)&timer, NULL);
+        uv_run(&loop, UV_RUN_DEFAULT);
+    }
+    uv_loop_close(&loop);
 }
 
 /* The others wait for this rank in a call that it will not make. (Most failures are decisions of all, and some
@@ -154,15 +173,23 @@ static void tell_others(const struct run *run, struct comm *comm)
     comm_stop(comm, &why);
 }
 
+/* What the communicator says of others is no failure of this rank's, by whichever way it got here. */
+static bool is_of_others(const struct run *run, const struct comm *comm)
+{
+    if (!comm || comm_fail(comm)->code == 0)
+        return run->fail.code == FAIL_ELSEWHERE;
+    return run->fail.code == FAIL_ELSEWHERE ||
+           (!comm_stopped(comm) && strcmp(run->fail.text, comm_fail(comm)->text) == 0);
+}
+
 void meet_report(struct run *run, struct comm *comm)
 {
     const struct fail *fail = comm ? comm_fail(comm) : NULL;
-    if (run->fail.code == FAIL_ELSEWHERE)
-        let_the_cause_end(run);
-    else if (fail && fail->code == 0 && run->fail.code != 0 && run->unheard)
+    if (fail && fail->code == 0 && run->fail.code != 0 && run->unheard &&
+        run->fail.code != FAIL_ELSEWHERE)
         tell_others(run, comm);
-    if (!fail || fail->code == 0 || run->fail.code != 0)
-        return;
-    fail_set(&run->fail, fail->code, "%s", fail->text);
-    let_the_cause_end(run);
+    if (fail && fail->code != 0)
+        fail_set(&run->fail, fail->code, "%s", fail->text);
+    if (is_of_others(run, comm))
+        let_the_cause_end(run);
 }

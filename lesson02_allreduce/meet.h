@@ -16,8 +16,8 @@ int meet(struct comm **comm, struct run *run);
 /* Which algorithm the options ask for, by size. 0, or an error that run->fail tells. */
 int meet_choice(struct run *run, struct choice *choice);
 
-/* When something failed. If it was the communicator, the run's sentence is its own, and this rank waits a
- * moment, so that the one that caused it ends first. If it was this rank, before its first step, the others are
+/* When something failed. If it was the communicator, the run's sentence is its own, and, unless this rank stopped
+ * it, the rank waits a moment, so that the one that caused it ends first. If it was this rank, before its first step, the others are
  * told why. comm may be NULL. */
 void meet_report(struct run *run, struct comm *comm);
 

@@ -110,6 +110,7 @@ void comm_stop(struct comm *comm, const struct fail *why)
     if (comm->fail.code)
         return;
     comm->fail = *why;
+    comm->stopped = true;
     snprintf(comm->news, sizeof comm->news, "%.*s", WIRE_TEXT_MOST, why->text);
     if (comm->loop_open)
         news_spread(comm);
