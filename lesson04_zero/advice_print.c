@@ -47,27 +47,39 @@ static void print_choice(const struct advice_choice *choice, FILE *out)
     fprintf(out, "  %s\n", choice->fits ? "fits" : "too much");
 }
 
-/* Every stage has its price in speed or in simplicity; what asks for it is memory alone. */
-static void print_verdict(const struct advice *advice, FILE *out)
+static void print_nothing_fits(const struct advice *advice, FILE *out)
 {
-    const struct advice_choice *simplest = advice_simplest(advice);
-    const struct advice_choice *ranks = advice_simplest_ranks(advice), *least = advice->choices;
+    const struct advice_choice *least = advice->choices;
+    size_t read_bytes = advice->run->memory.peak_total_bytes; // whatever is chosen
     char text[SIZE_TEXT_BYTES];
     for (size_t i = 0; i < advice->count; i++)
         if (advice->choices[i].total_bytes < least->total_bytes)
             least = &advice->choices[i];
+    fprintf(out,
+            "Nothing fits. The least is %s, %s a rank: ", least->name + strspn(least->name, " "),
+            size_text(text, least->total_bytes));
+    int enough = advice_enough_ranks(advice);
+    if (read_bytes > least->limit_bytes)
+        fprintf(out, "to read the data alone takes %s.\n", size_text(text, read_bytes));
+    else if (enough > 0)
+        fprintf(out, "on %d ranks with as much each ZeRO %d would fit.\n", enough, STAGE_MOST);
+    else
+        fprintf(out, "more ranks would not do, a smaller --hidden or --batch may.\n");
+}
+
+/* Every stage has its price in speed or in simplicity; what asks for it is memory alone. */
+static void print_verdict(const struct advice *advice, FILE *out)
+{
+    const struct advice_choice *simplest = advice_simplest(advice);
+    const struct advice_choice *ranks = advice_simplest_ranks(advice);
     if (!simplest) {
-        int enough = advice_enough_ranks(advice);
-        fprintf(out, "Nothing fits. The least is %s, %s a rank: ",
-                least->name + strspn(least->name, " "), size_text(text, least->total_bytes));
-        if (enough > 0)
-            fprintf(out, "on %d ranks ZeRO %d would fit.\n", enough, STAGE_MOST);
-        else
-            fprintf(out, "more ranks would not do, a smaller --hidden or --batch would.\n");
+        print_nothing_fits(advice, out);
         return;
     }
     fprintf(out, "The simplest that fits: %s (%s).\n", simplest->name + strspn(simplest->name, " "),
             simplest->flags);
+    if (advice->world == 1)
+        return; // nobody to be faster with
     if (ranks && ranks != simplest)
         fprintf(out, "The simplest that fits and uses %d ranks, for speed: %s (%s).\n",
                 advice->world, ranks->name, ranks->flags);

@@ -88,6 +88,37 @@ START_TEST(a_plan_needs_no_other_rank_and_trains_nothing)
 }
 END_TEST
 
+/* The last sentence of a plan. */
+static const struct {
+    const char *flags, *says, *never;
+} plans[] = {
+    {"-n 1", "The simplest that fits: one process (lesson01_single).\n", "1 ranks"},
+    {"-n 2", "uses 2 ranks, for speed: DDP (launch -n 2 lesson03_ddp).\n", "Nothing"},
+    {"-n 4 --hidden 2048,2048,2048 --memory-limit 48 --bucket-kb 16000 --optimizer adam",
+     "Nothing fits. The least is ", "data alone"},
+    {"-n 2 --data wide.csv --task regress --hidden none --memory-limit 1",
+     ": to read the data alone takes ", "smaller"},
+};
+
+START_TEST(what_a_plan_ends_with_is_so)
+{
+    struct folder folder;
+    struct program program;
+    char command[400];
+    folder_open(&folder);
+    snprintf(command, sizeof command,
+             "for i in $(seq 60000); do echo 1,2,3,4,5; done > wide.csv; "
+             "exec \"${LAUNCH%%/*}/lesson04_zero\" --plan %s",
+             plans[_i].flags);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(program.code == 0 && strstr(program.out, plans[_i].says), "%s%s", program.out,
+                  program.err);
+    ck_assert_msg(!strstr(program.out, plans[_i].never), "%s", program.out);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* 900 million parameters: whoever took them first would not live to refuse. */
 START_TEST(a_run_above_its_limit_is_refused_before_it_takes_anything)
 {
@@ -133,6 +164,7 @@ Suite *advice_suite(void)
     tcase_add_test(tcase, a_choice_fits_from_its_own_bytes_on);
     tcase_add_loop_test(tcase, the_simplest_that_fits_is_named, 0, sizeof rows / sizeof *rows);
     tcase_add_test(tcase, a_plan_needs_no_other_rank_and_trains_nothing);
+    tcase_add_loop_test(tcase, what_a_plan_ends_with_is_so, 0, sizeof plans / sizeof *plans);
     tcase_add_test(tcase, a_run_above_its_limit_is_refused_before_it_takes_anything);
     tcase_add_test(tcase, a_run_within_its_limit_trains);
     tcase_add_test(tcase, what_plan_would_ignore_is_refused);
