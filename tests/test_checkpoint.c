@@ -1,8 +1,10 @@
 /* To stop and go on: the run that is resumed is the run that never stopped, and nothing else is. */
+#include "lesson01_single/checkpoint_inside.h"
 #include "tests/lessons.h"
 #include "tests/suites.h"
 
 #include <check.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -224,6 +226,40 @@ START_TEST(a_checkpoint_of_another_run_is_refused_before_training)
 }
 END_TEST
 
+/* What its checksum does not tell: who wrote it was wrong. 10 samples, 4 in an update: update 4 of a run is
+ * the second of epoch 1. */
+START_TEST(counts_that_no_run_can_have_are_refused)
+{
+    static const struct {
+        struct inventory said;
+        const char *words; // NULL: all is well
+    } rows[] = {
+        {{.updates = 4, .epoch = 1, .position = 4, .skipped = 4}, NULL},
+        {{.updates = 4, .epoch = 1, .position = 4, .skipped = 5}, "skipped is 5"},
+        {{.updates = 4, .epoch = 0, .position = 4}, "after 4 updates that is sample 4 of epoch 1"},
+        {{.updates = 4, .epoch = 1, .position = 8}, "it stands at sample 8"},
+        {{.updates = 4, .epoch = 1, .position = 4, .loss_scale = 3}, "no power of two"},
+        {{.updates = 4, .epoch = 1, .position = 4, .loss_scale = 1 << 25}, "no power of two"},
+        {{.updates = 4, .epoch = 1, .position = 4, .good_updates = 200}, "it can be 199"},
+        {{.updates = 4, .epoch = 1, .position = 4, .loss_scale = 8, .good_updates = 3}, NULL},
+    };
+    struct sampler sampler = {.count = 10, .batch = 4, .accumulate = 1, .steps_per_epoch = 3};
+    struct optimizer optimizer = {0};
+    struct loss_scale scale = {.dynamic = true, .value = 2};
+    struct checkpoint checkpoint = {.sampler = &sampler, .optimizer = &optimizer, .scale = &scale};
+    struct fail fail = {0};
+    int error = checkpoint_counts_read(&checkpoint, &rows[_i].said, &fail);
+    ck_assert_int_eq(error, rows[_i].words ? -EINVAL : 0);
+    ck_assert_msg(!rows[_i].words || strstr(fail.text, rows[_i].words), "%s", fail.text);
+    if (error)
+        return;
+    ck_assert_uint_eq(optimizer.updates, 4);
+    ck_assert_uint_eq(optimizer.skipped, rows[_i].said.skipped);
+    ck_assert(scale.value == (rows[_i].said.loss_scale ? 8 : 2));
+    ck_assert_uint_eq(scale.good, rows[_i].said.good_updates);
+}
+END_TEST
+
 /* A file where the directory should be, and a place where nobody, root included, makes files. */
 START_TEST(a_place_that_cannot_be_saved_to_is_refused_before_training)
 {
@@ -258,6 +294,7 @@ Suite *checkpoint_suite(void)
     tcase_add_loop_test(tcase, frozen_tensors_are_saved_once, 1, 4);
     tcase_add_loop_test(tcase, one_update_of_those_kept_can_be_gone_back_to, 0, LESSONS);
     tcase_add_loop_test(tcase, a_checkpoint_of_another_run_is_refused_before_training, 0, 2);
+    tcase_add_loop_test(tcase, counts_that_no_run_can_have_are_refused, 0, 8);
     tcase_add_loop_test(tcase, a_place_that_cannot_be_saved_to_is_refused_before_training, 0,
                         LESSONS);
     suite_add_tcase(suite, tcase);
