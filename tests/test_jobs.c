@@ -50,7 +50,9 @@ START_TEST(a_rank_killed_in_a_long_exchange_is_the_first_cause)
     run(&program, &folder, script);
     ck_assert_msg(program.code == 128 + 9, "%d: %s", program.code, program.err);
     says(&program, "launch: first cause: rank 1 was killed by signal 9");
-    says(&program, long_call);
+    bool between = strstr(program.err, " barrier of 0 f32 ") != NULL; // of two measurements
+    if (!between)
+        says(&program, long_call);
     says(&program, "rank 1 closed the connection");
     ck_assert_msg(!strstr(program.err, "signal 13"), "%s", program.err);
     program_close(&program);
