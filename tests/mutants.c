@@ -81,8 +81,8 @@ static void run(const struct folder *folder, const struct mutant *mutant)
     program_run(&program, folder->path, command);
     bool caught = program.code == 3 && says(&program, mutant->proof) &&
                   says(&program, mutant->place) && says(&program, mutant->cause);
-    ck_assert_msg(caught, "exit code %d; expected 3 with '%s', '%s', '%s':\n%s%s", program.code,
-                  mutant->proof, mutant->place ? mutant->place : "",
+    ck_assert_msg(caught, "exit code %d; expected 3 with '%s', '%s', '%s':\n%.1500s%.1500s",
+                  program.code, mutant->proof, mutant->place ? mutant->place : "",
                   mutant->cause ? mutant->cause : "", program.out, program.err);
     ck_assert(program_gone(&program));
     program_close(&program);

@@ -91,6 +91,7 @@ START_TEST(small_buckets_left_as_they_were_before_the_update_are_found)
 }
 END_TEST
 
+#ifndef __SANITIZE_THREAD__ // which finds it first
 /* On a slow link a gather takes longer than a layer. */
 START_TEST(a_layer_that_does_not_wait_for_its_parameters_is_found)
 {
@@ -106,6 +107,7 @@ START_TEST(a_layer_that_does_not_wait_for_its_parameters_is_found)
     mutant_must_be_caught(&mutant);
 }
 END_TEST
+#endif
 
 Suite *zero_mutants_suite(void)
 {
@@ -117,7 +119,9 @@ Suite *zero_mutants_suite(void)
     tcase_add_test(tcase, the_gradient_of_the_last_micro_batch_only_is_found);
     tcase_add_test(tcase, parameters_gathered_without_this_ranks_own_are_found);
     tcase_add_test(tcase, small_buckets_left_as_they_were_before_the_update_are_found);
+#ifndef __SANITIZE_THREAD__
     tcase_add_test(tcase, a_layer_that_does_not_wait_for_its_parameters_is_found);
+#endif
     suite_add_tcase(suite, tcase);
     return suite;
 }
