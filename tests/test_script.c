@@ -51,7 +51,7 @@ static size_t most_of(const script_buckets *with)
 START_TEST(a_script_is_the_hand_worked_one)
 {
     const struct script_row *row = &rows[_i];
-    char text[256], *words[32];
+    char text[256], *words[32] = {0}; // ends in NULL, as a program's do
     int count = 0;
     snprintf(text, sizeof text, "lesson --no-bias --steps 1 --quiet %s", row->arguments);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))

@@ -103,7 +103,6 @@ START_TEST(one_job_is_waited_for_while_the_next_is_still_to_come)
     for (size_t i = 0; i < 4; i++) {
         uv_sem_post(&gate);
         ck_assert_int_eq(worker_wait_for(&bench.worker, i), 0); // for ever, if it waited for more
-        ck_assert_uint_ge(bench.count, i + 1);
         ck_assert_uint_eq(bench.seen[i], jobs[i]);
         ck_assert_int_eq(worker_wait_for(&bench.worker, 0), 0); // long done
     }
