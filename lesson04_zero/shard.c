@@ -2,8 +2,6 @@
 #include "lesson04_zero/shard.h"
 #include "lesson02_allreduce/allreduce.h"
 
-#include <string.h>
-
 struct slice shard_chunk(const struct shard *shard, size_t bucket)
 {
     return slice_of(shard->plan->buckets[bucket].slice.count, shard->world, shard->rank);
@@ -19,22 +17,6 @@ void shard_plan(struct shard *shard, const struct bucket_plan *plan, size_t worl
         shard->owned[shard->owned_count++] = chunk;
         shard->first[i] = shard->count;
         shard->count += chunk.count;
-    }
-}
-
-void shard_pack(const struct shard *shard, const float *slab, float *packed)
-{
-    for (size_t i = 0; i < shard->owned_count; i++) {
-        memcpy(packed, slab + shard->owned[i].begin, shard->owned[i].count * sizeof *packed);
-        packed += shard->owned[i].count;
-    }
-}
-
-void shard_unpack(const struct shard *shard, const float *packed, float *slab)
-{
-    for (size_t i = 0; i < shard->owned_count; i++) {
-        memcpy(slab + shard->owned[i].begin, packed, shard->owned[i].count * sizeof *slab);
-        packed += shard->owned[i].count;
     }
 }
 

@@ -33,10 +33,6 @@ void shard_plan(struct shard *shard, const struct bucket_plan *plan, size_t worl
 /* This rank's chunk of a bucket, counted from the bucket's beginning. */
 struct slice shard_chunk(const struct shard *shard, size_t bucket);
 
-/* packed (count) = the owned elements of the slab; and back. */
-void shard_pack(const struct shard *shard, const float *slab, float *packed);
-void shard_unpack(const struct shard *shard, const float *packed, float *slab);
-
 /* A bucket's values (its count): each rank's own chunk to all. 0 or the communicator's error. */
 int shard_gather_bucket(const struct shard *shard, struct comm *comm, size_t bucket, float *values);
 

@@ -184,12 +184,6 @@ void zero_account(const struct zero *zero)
     zero->run->comm_seconds += zero->gather_seconds;
 }
 
-int zero_gather(const struct zero *zero, const float *packed, float *slab)
-{
-    shard_unpack(&zero->shard, packed, slab);
-    return shard_gather(&zero->shard, zero->ddp.comm, slab);
-}
-
 int zero_gather_state(const struct zero *zero, size_t index, float *slab, struct fail *fail)
 {
     struct slice part = {0};

@@ -66,10 +66,8 @@ int zero_share(struct zero *zero);
 /* Tells the run what was sent so far, and how long this step's communication took. */
 void zero_account(const struct zero *zero);
 
-/* slab (model.count) = the whole of packed values. 0 or the communicator's error. */
-int zero_gather(const struct zero *zero, const float *packed, float *slab);
-
-/* The same of a state of the run's optimizer, wherever it is kept. 0, or an error that `fail` tells. */
+/* slab (model.count) = the whole of a state of the run's optimizer, wherever it is kept. 0, or an error that
+ * `fail` tells. */
 int zero_gather_state(const struct zero *zero, size_t index, float *slab, struct fail *fail);
 
 /* slab (model.count) = all parameters, of any stage. 0 or the communicator's error. */
