@@ -134,7 +134,7 @@ static void on_child(uv_signal_t *signal, int number)
         job_reap(job, i);
     if (job->running == 0) {
         job_drain(job);
-    } else if (launch_keeper_lost(&job->keeper)) {
+    } else if (job->state != KILLED && launch_keeper_lost(&job->keeper)) {
         job_abort(job, 1, "the process that guards the ranks was killed");
         job->state = KILLED;
     }
