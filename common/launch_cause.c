@@ -7,6 +7,21 @@
 
 enum { END_TEXT_BYTES = 96, NAMED_MOST = 8 };
 
+bool launch_end_poll(struct launch_end *end, pid_t pid, bool by_itself)
+{
+    int status;
+    while (waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == pid) {
+        end->ended = WIFEXITED(status) || WIFSIGNALED(status);
+        if (end->ended) {
+            end->status = status;
+            return true;
+        }
+        if (by_itself)
+            end->halted = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+    }
+    return false;
+}
+
 static bool failed(const struct launch_end *end)
 {
     return end->ended && !end->stopped && end->status != 0;
@@ -57,6 +72,16 @@ static size_t leaver_find(const struct launch_end *ends, size_t count,
     return leaver;
 }
 
+/* A rank that a signal held while others gave up; or count. */
+static size_t halted_find(const struct launch_end *ends, size_t count,
+                          const struct launch_end *cause)
+{
+    for (size_t i = 0; i < count && launch_cause_code(cause) == 1; i++)
+        if (ends[i].halted != 0)
+            return i;
+    return count;
+}
+
 static void append(char text[LAUNCH_CAUSE_TEXT_BYTES], const char *more)
 {
     size_t used = strlen(text);
@@ -95,6 +120,12 @@ void launch_cause_tell(const struct launch_end *ends, size_t count, size_t cause
     if (leaver < count) {
         snprintf(one, sizeof one, "; rank %d had left before with code 0, maybe too early",
                  ends[leaver].rank);
+        append(text, one);
+    }
+    size_t halted = halted_find(ends, count, &ends[cause]);
+    if (halted < count) {
+        snprintf(one, sizeof one, "; rank %d was held by signal %d (%s), maybe waited for",
+                 ends[halted].rank, ends[halted].halted, strsignal(ends[halted].halted));
         append(text, one);
     }
     append(text, "\n");

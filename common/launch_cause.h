@@ -12,13 +12,15 @@
  *
  * A rank that returned 0 is never a failure by itself: ranks end one after the other. But if the
  * cause by this rule returned 1, as a program does that lost a peer, and another rank had returned
- * 0 before it, then that one is named too: it may have left too early.
+ * 0 before it, then that one is named too: it may have left too early. So is one that a signal had
+ * stopped (SIGSTOP, Ctrl-Z) and nothing had let go on: the others may have waited for it.
  */
 #ifndef COMMON_LAUNCH_CAUSE_H
 #define COMMON_LAUNCH_CAUSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { LAUNCH_CAUSE_TEXT_BYTES = 768 };
 
@@ -28,7 +30,12 @@ struct launch_end {
     int status;
     size_t order; // of all ends, from 0
     bool stopped; // it ended after the launcher had begun to stop the job
+    int halted;   // the signal that held it when that began; 0: it ran
 };
+
+/* Asks the system about a process, without waiting. True: it has ended now. What holds it is kept up to date
+ * while the job runs by itself. */
+bool launch_end_poll(struct launch_end *end, pid_t pid, bool by_itself);
 
 /* The index of the first cause, or count when no rank failed. `ends` stand in rank order. */
 size_t launch_cause_find(const struct launch_end *ends, size_t count);

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum { SIGNALS = 4, REASON_BYTES = 128 };
 
@@ -112,9 +111,8 @@ static void job_drain(struct job *job)
 static void job_reap(struct job *job, size_t i)
 {
     struct launch_end *end = &job->ends[i];
-    if (end->ended || waitpid(job->pids[i], &end->status, WNOHANG) != job->pids[i])
+    if (end->ended || !launch_end_poll(end, job->pids[i], job->state < STOPPING))
         return;
-    end->ended = true;
     end->order = job->over++;
     end->stopped = job->state >= STOPPING;
     job->running--;

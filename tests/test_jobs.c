@@ -82,6 +82,7 @@ START_TEST(a_rank_that_stops_is_named_at_the_deadline)
     ck_assert_msg(program.code == 1, "%d: %s", program.code, program.err);
     for (int i = 0; i < 3; i++)
         says(&program, stops[_i].said[i]);
+    says(&program, "; rank 1 was held by signal ");
     ck_assert(program.seconds > 4.9);
     program_close(&program);
     folder_close(&folder);

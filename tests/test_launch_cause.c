@@ -3,6 +3,7 @@
 #include "tests/suites.h"
 
 #include <check.h>
+#include <signal.h>
 #include <string.h>
 
 enum { RANKS = 3, MANY = 100, SIGNALED = 9 };
@@ -65,6 +66,22 @@ START_TEST(a_rank_that_may_have_left_too_early_is_named_too)
 }
 END_TEST
 
+START_TEST(a_rank_that_a_signal_held_is_named_too)
+{
+    char text[LAUNCH_CAUSE_TEXT_BYTES];
+    struct launch_end ends[RANKS] = {end_of(0, exited(1), 0), end_of(1, SIGNALED, 1),
+                                     end_of(2, exited(1), 2)};
+    ends[1].stopped = true;
+    ends[1].halted = SIGSTOP;
+    launch_cause_tell(ends, RANKS, 0, text);
+    ck_assert_msg(strstr(text, "rank 0 exited with code 1; rank 1 was held by signal") != NULL,
+                  "%s", text);
+    ends[0].status = exited(7); // its own
+    launch_cause_tell(ends, RANKS, 0, text);
+    ck_assert_ptr_null(strstr(text, "held"));
+}
+END_TEST
+
 START_TEST(many_consequences_are_counted)
 {
     char text[LAUNCH_CAUSE_TEXT_BYTES];
@@ -83,6 +100,7 @@ Suite *launch_cause_suite(void)
     TCase *tcase = tcase_create("launch_cause");
     tcase_add_loop_test(tcase, signals_come_first_then_the_order_of_the_ends, 0, ROWS);
     tcase_add_test(tcase, a_rank_that_may_have_left_too_early_is_named_too);
+    tcase_add_test(tcase, a_rank_that_a_signal_held_is_named_too);
     tcase_add_test(tcase, many_consequences_are_counted);
     suite_add_tcase(suite, tcase);
     return suite;
