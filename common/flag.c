@@ -3,6 +3,7 @@
 
 #include "common/decimal.h"
 #include "common/whole.h"
+#include "common/zoo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,6 +197,14 @@ static bool store_scale(const struct flag *flag, const char *text, double *value
     return read_real(flag, text, value) && frexp(*value, &exponent) == 0.5;
 }
 
+/* Instead of names, help: what they are is all that is asked for. */
+static bool store_inject(struct options *options, const char *text)
+{
+    options->help = strcmp(text, "help") == 0;
+    options->inject = OPTIONS_INJECT_HELP;
+    return options->help || zoo_read(text, &options->inject);
+}
+
 bool flag_store(const struct flag *flag, struct options *options, const char *text)
 {
     void *field = (char *)options + flag->offset;
@@ -228,6 +237,8 @@ bool flag_store(const struct flag *flag, struct options *options, const char *te
         return store_init(options, text);
     case FLAG_SCALE:
         return store_scale(flag, text, field);
+    case FLAG_INJECT:
+        return store_inject(options, text);
     case FLAG_TITLE:
         break;
     }

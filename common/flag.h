@@ -28,6 +28,7 @@ enum flag_kind {
     FLAG_SCHEDULE, // schedule, halve_every
     FLAG_INIT,     // init, init_value
     FLAG_SCALE,    // double: a power of two; dynamic: 0; none: 1
+    FLAG_INJECT,   // uint64_t: a set of zoo.h's members; help: OPTIONS_INJECT_HELP, and help
 };
 
 /* Must every rank of a run be given the same? Then it counts for the fingerprint. */

@@ -156,6 +156,9 @@ const struct flag flags[] = {
     {"explain", NULL, NULL, FLAG_ON, AT(explain), 0, 0, RANKS, FLAG_SHARED,
      "instead of training, draw for this world and network: lesson 2, the all-reduce step by step; "
      "lessons 3 and 4, the bucket plan", NULL},
+    {"inject", "NAME[,NAME...] | help", NULL, FLAG_INJECT, AT(inject), 0, 0, RANKS, FLAG_OWN,
+     "plant well-known mistakes, to see what they do; nothing is verified unless --verify is given. help tells "
+     "all about them:", NULL},
     {"plan", NULL, NULL, FLAG_ON, AT(plan), 0, 0, L4, FLAG_SHARED,
      "instead of training, and with no other rank: what one process, DDP and ZeRO would each need in memory "
      "and send, and the simplest that fits", NULL},

@@ -22,6 +22,11 @@ bool options_given(const struct reading *reading, const char *name)
     return reading->given[row_of(flag_find(name, strlen(name)))];
 }
 
+void options_count_given(struct reading *reading, const char *name, bool given)
+{
+    reading->given[row_of(flag_find(name, strlen(name)))] = given;
+}
+
 static int refuse_unknown(struct reading *reading, const char *name, size_t length)
 {
     const struct flag *near = flag_nearest(name, length, reading->options->lesson);
@@ -155,5 +160,8 @@ int options_parse(struct options *options, int lesson, int argc, char **argv, st
             return 0; // what follows does not matter any more
     }
     settle(&reading);
-    return options_together(&reading);
+    int error = options_together(&reading);
+    if (!error)
+        options_plant(&reading);
+    return error;
 }

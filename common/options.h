@@ -18,6 +18,8 @@
 
 enum { OPTIONS_HIDDEN_MOST = 16 };
 
+static const uint64_t OPTIONS_INJECT_HELP = UINT64_C(1) << 63; // no member: they are to be told
+
 enum task { TASK_BY_DATA, TASK_CLASSIFY, TASK_REGRESS };
 enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
 enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_HALVE };
@@ -103,6 +105,8 @@ struct options {
     bool plan;                 // say what each choice would need instead of training (lesson 4)
     size_t ranks;              // of plan: how many; 0: as many as there are
     size_t memory_limit;       // MiB that a rank may train with; 0: no limit (lesson 4)
+
+    uint64_t inject; // mistakes that are planted: bit M is zoo.h's member M (lessons 2-4)
 
     bool help, version; // asked for: print and leave with 0
 };

@@ -2,6 +2,7 @@
 #include "common/options.h"
 
 #include "common/flag.h"
+#include "common/zoo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,17 @@ static void print_words(const char *text, int *column, FILE *out)
     }
 }
 
-static void print_flag(const struct flag *flag, FILE *out)
+/* The names of what can be planted in this lesson. */
+static void print_zoo(int lesson, FILE *out)
+{
+    int column;
+    new_line(out, &column);
+    for (int member = 0; member < ZOO_MEMBERS; member++)
+        if (zoo_table[member].lessons >> lesson & 1)
+            print_words(zoo_table[member].name, &column, out);
+}
+
+static void print_flag(const struct flag *flag, int lesson, FILE *out)
 {
     int column = fprintf(out, "  --%s %s", flag->name, flag->accepts ? flag->accepts : "");
     if (column >= COLUMN - 1)
@@ -35,6 +46,8 @@ static void print_flag(const struct flag *flag, FILE *out)
     else
         column += fprintf(out, "%*s", COLUMN - 1 - column, "");
     print_words(flag->help, &column, out);
+    if (flag->kind == FLAG_INJECT)
+        print_zoo(lesson, out);
     if (flag->fallback) {
         print_words("(default:", &column, out);
         print_words(flag->fallback, &column, out);
@@ -45,6 +58,10 @@ static void print_flag(const struct flag *flag, FILE *out)
 
 void options_help(const struct options *options, const char *program, FILE *out)
 {
+    if (options->inject == OPTIONS_INJECT_HELP) {
+        zoo_print(options->lesson, out);
+        return;
+    }
     fprintf(out, "usage: %s [--flag VALUE | --flag=VALUE ...]\n", program);
     if (options->lesson > 1)
         fprintf(out, "   or: launch -n RANKS %s [...]\n", program);
@@ -54,7 +71,7 @@ void options_help(const struct options *options, const char *program, FILE *out)
         if (flag->kind == FLAG_TITLE)
             fprintf(out, "\n%s\n", flag->help);
         else
-            print_flag(flag, out);
+            print_flag(flag, options->lesson, out);
     }
     fputs("\nA flag given twice: the last one counts.\n", out);
 }

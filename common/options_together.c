@@ -38,6 +38,9 @@ static const struct pair conflicts[] = {
     {"explain", "offload"},
     {"error-feedback", "save"},
     {"error-feedback", "resume"},
+    {"inject", "bench"},
+    {"inject", "explain"},
+    {"inject", "plan"},
     {"plan", "explain"},
     {"plan", "trace"},
     {"plan", "profile"},
@@ -175,5 +178,7 @@ int options_together(struct reading *reading)
         error = check_scale(reading);
     if (!error)
         error = check_offload(reading);
+    if (!error)
+        error = options_check_zoo(reading);
     return error ? error : check_link(reading);
 }

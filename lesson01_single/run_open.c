@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/standard_files.h"
 #include "common/sync.h"
+#include "common/zoo.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/dump.h"
 #include "lesson01_single/freeze.h"
@@ -198,6 +199,8 @@ int run_prepare(struct run *run, int lesson, int argc, char **argv)
         return 1;
     if (lesson > 1)
         error = environment_read(&run->environment, &run->fail);
+    if (!error)
+        error = zoo_check_world(&run->options, run->environment.world, &run->fail);
     if (error)
         return error;
     if (run->options.per_rank_batch > 0)

@@ -10,6 +10,7 @@ Suite *half_suite(void);
 Suite *rng_suite(void);
 Suite *linkspec_suite(void);
 Suite *options_suite(void);
+Suite *zoo_suite(void);
 Suite *metrics_suite(void);
 Suite *trace_suite(void);
 Suite *timeline_suite(void);
@@ -127,6 +128,7 @@ static const struct suite_entry suites[] = {
     {"rng", rng_suite},
     {"linkspec", linkspec_suite},
     {"options", options_suite},
+    {"zoo", zoo_suite},
     {"metrics", metrics_suite},
     {"trace", trace_suite},
     {"timeline", timeline_suite},

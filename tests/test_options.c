@@ -338,6 +338,8 @@ static const char *another_value(const struct flag *flag)
         return "7";
     case FLAG_SCALE:
         return "4";
+    case FLAG_INJECT:
+        return "same-shard";
     default:
         return flag->accepts ? "elsewhere" : NULL;
     }
