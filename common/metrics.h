@@ -1,9 +1,7 @@
 /*
  * metrics: a run's numbers as JSON lines, one object per update, per epoch, and one for the run.
  *
- * Every line is written whole and at once, so that a killed run leaves whole lines. Numbers are the
- * shortest decimals that read back as the same double; one that is not finite is null, for JSON
- * has no word for it. A line never allocates.
+ * Lines and their file: jsonl.h.
  *
  * Where an update's time goes, on this rank:
  *
@@ -25,19 +23,16 @@
 
 #include "common/environment.h"
 #include "common/fail.h"
+#include "common/jsonl.h"
 #include "common/memory.h"
-#include "common/rank_path.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 enum { METRICS_PATH_BYTES = RANK_PATH_BYTES, METRICS_LINE_BYTES = 1536 };
 
 struct metrics {
-    FILE *file; // NULL: off, every call does nothing
-    char path[METRICS_PATH_BYTES];
-    char buffer[2 * METRICS_LINE_BYTES]; // stdio's, which would allocate its own
+    struct jsonl file; // off: every call does nothing
 };
 
 /* Of an update whose optimizer's state is in a file (lesson 4, --offload). */
