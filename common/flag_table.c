@@ -138,6 +138,8 @@ const struct flag flags[] = {
      "there is one by now", NULL},
     {"metrics", "FILE", NULL, FLAG_PATH, AT(metrics), 0, 0, ALL, FLAG_SHARED,
      "write JSON lines; with more ranks, FILE gets .rank-R before its extension", NULL},
+    {"record", "DIR", NULL, FLAG_PATH, AT(record), 0, 0, ALL, FLAG_SHARED,
+     "keep what the run does, of each rank in a file of its own, for the doctor and the report", NULL},
     {"trace", "FILE", NULL, FLAG_PATH, AT(trace), 0, 0, ALL, FLAG_SHARED,
      "write what happened when, for Perfetto or chrome://tracing, all ranks into FILE and each into its "
      "own as well, and draw the last update in text", NULL},

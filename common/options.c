@@ -13,13 +13,13 @@
 
 static size_t row_of(const struct flag *flag)
 {
-    assert(flag - flags < FLAGS_MOST);
+    assert(flag - flags < OPTIONS_FLAGS_MOST);
     return (size_t)(flag - flags);
 }
 
 bool options_given(const struct reading *reading, const char *name)
 {
-    return reading->given[row_of(flag_find(name, strlen(name)))];
+    return reading->options->given[row_of(flag_find(name, strlen(name)))];
 }
 
 void options_count_given(struct reading *reading, const char *name, bool given)
@@ -116,7 +116,7 @@ static int read_flag(struct reading *reading)
         return error;
     if (!flag_store(flag, reading->options, value))
         return refuse_value(reading, flag, value);
-    reading->given[row_of(flag)] = true;
+    reading->options->given[row_of(flag)] = true;
     return 0;
 }
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTIONS_HIDDEN_MOST = 16 };
+enum { OPTIONS_HIDDEN_MOST = 16, OPTIONS_FLAGS_MOST = 80 };
 
 static const uint64_t OPTIONS_INJECT_HELP = UINT64_C(1) << 63; // no member: they are to be told
 
@@ -72,6 +72,7 @@ struct options {
 
     size_t verify; // the first K steps are verified; 0: none
     const char *metrics;
+    const char *record; // a folder
     const char *trace;
     bool profile; // a table of where an update's time goes
     const char *dump;
@@ -109,6 +110,8 @@ struct options {
     uint64_t inject; // mistakes that are planted: bit M is zoo.h's member M (lessons 2-4)
 
     bool help, version; // asked for: print and leave with 0
+
+    bool given[OPTIONS_FLAGS_MOST]; // on the command line, by row of the table
 };
 
 /* Reads argv[1..] for `lesson`. 0, or -EINVAL with the flag, the value, and what it accepts. */

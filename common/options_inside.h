@@ -7,13 +7,10 @@
 
 #include <stdbool.h>
 
-enum { FLAGS_MOST = 80 }; // rows of the table
-
 struct reading {
     struct options *options;
     struct fail *fail;
     char **next; // the argument read next
-    bool given[FLAGS_MOST];
 };
 
 /* Was the flag of this name on the command line? There must be one. */

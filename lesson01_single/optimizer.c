@@ -152,6 +152,7 @@ static void update_slice(const struct optimizer *optimizer, const struct arrays 
         };
         for (size_t j = 0; j < optimizer->states; j++)
             run.state[j] = arrays->state[j] + (at - arrays->first);
+        look_update(optimizer->look, i, part, run.grad, run.decay > 0);
         update(optimizer, &run, rate);
     }
 }
@@ -173,6 +174,7 @@ void optimizer_part_step(const struct optimizer *optimizer, float *param, const 
 
 void optimizer_count(struct optimizer *optimizer, struct rate rate)
 {
+    look_count(optimizer->look, !rate.skip, (double)rate.clip);
     optimizer->updates++;
     optimizer->skipped += rate.skip;
 }

@@ -19,6 +19,7 @@
 #include "common/memory.h"
 #include "common/options.h"
 #include "common/slice.h"
+#include "lesson01_single/look.h"
 #include "lesson01_single/model.h"
 
 #include <stddef.h>
@@ -51,6 +52,7 @@ struct optimizer {
     size_t skipped;                      // of them, how many changed nothing: not in Adam's t
     struct trace *trace;                 // NULL: off
     struct profile *profile;             // NULL: off
+    struct look *look;                   // NULL: off
     struct memory *memory;
 };
 

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/norm.h"
+#include "lesson01_single/run_look.h"
 #include "lesson01_single/run_trace.h"
 #include "lesson01_single/schedule.h"
 
@@ -83,6 +84,8 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
                          &run->fail);
     if (!error)
         error = run_trace_start(run);
+    if (!error)
+        error = run_look_open(run);
     run->unheard = error != 0;
     if (error)
         return error;
@@ -98,10 +101,12 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
 
 bool run_next(struct run *run, struct step *step)
 {
+    run_look_begin(run);
     if (run->optimizer.updates >= run->updates)
         return false;
     *step = sampler_step(&run->sampler, run->optimizer.updates);
     run->step_seconds = clock_seconds();
+    run_look_next(run, step);
     if (run->trace)
         run->trace->step = (uint32_t)step->index;
     profile_step(run->profile);

@@ -25,8 +25,10 @@
 #include "common/profile.h"
 #include "common/progress.h"
 #include "common/proof.h"
+#include "common/record.h"
 #include "common/trace.h"
 #include "lesson01_single/checkpoint.h"
+#include "lesson01_single/look.h"
 #include "lesson01_single/loss_scale.h"
 #include "lesson01_single/optimizer.h"
 #include "lesson01_single/trainer.h"
@@ -81,12 +83,16 @@ struct run {
     struct profile *profile; // likewise
     struct trace kept_trace;
     struct profile kept_profile;
+    struct look *look; // NULL: off; else it is the one below
+    struct look kept_look;
+    struct record record;
     struct trace_event reduces; // lesson 2: what the network does until run_loss; else of kind 0
 
     double loss; // of the last step: mean over all ranks' samples
     double norm; // of its gradient, when run_norm was asked
     double lr;
     double train_loss, test_loss, accuracy; // of the last finished epoch
+    size_t evaluated;                       // test samples this rank did of it
     double epoch_loss;                      // summed over samples of the epoch at hand
     size_t epoch_samples, samples;
     size_t timed_samples; // of the epoch's steps that were not verified: speed is theirs

@@ -1,5 +1,6 @@
 /* run_close: says how a run ended, and gives everything back. */
 #include "lesson01_single/run.h"
+#include "lesson01_single/run_look.h"
 #include "lesson01_single/run_trace.h"
 #include "common/clock.h"
 
@@ -140,6 +141,7 @@ int run_close(struct run *run)
     if (run->fail.code == 0 && !asked && run->samples > 0)
         summarize(run);
     run_trace_close(run);
+    run_look_close(run, run->fail.code ? code : EXIT_SUCCEEDED);
     progress_clear(&run->progress);
     if (run->fail.code) {
         report_failure(run);

@@ -2,6 +2,7 @@
 #include "common/clock.h"
 #include "lesson01_single/dump.h"
 #include "lesson01_single/run.h"
+#include "lesson01_single/run_look.h"
 #include "lesson01_single/run_trace.h"
 
 #include <errno.h>
@@ -64,7 +65,8 @@ static int record_metrics(struct run *run, const struct step *step, double secon
         run->all_offload.written_bytes += run->offload.written_bytes;
         run->all_offload.seconds += run->offload.seconds;
     }
-    return metrics_step(&run->metrics, &line, &run->fail);
+    int error = metrics_step(&run->metrics, &line, &run->fail);
+    return error ? error : run_look_step(run, &line);
 }
 
 static void record_progress(struct run *run, const struct step *step)
@@ -101,6 +103,7 @@ static int evaluate(struct run *run)
     double numbers[2] = {mine.loss, (double)mine.correct}, all[2 * ENVIRONMENT_WORLD_MOST];
     double loss = 0, correct = 0;
     int error = run_share(run, numbers, 2, all);
+    run->evaluated = mine.samples;
     trace_end(run->trace, TRACE_EVALUATION, 0, began);
     for (size_t i = 0; i < world && !error; i++) {
         loss += all[2 * i];
@@ -113,7 +116,7 @@ static int evaluate(struct run *run)
     return isfinite(run->test_loss) ? 0 : refuse_update(run, "the test loss", run->test_loss);
 }
 
-static int record_epoch(struct run *run, const struct step *step)
+static int finish_epoch(struct run *run, const struct step *step)
 {
     double speed = (double)run->timed_samples / run->timed_seconds; // NaN: all were verified
     double train_loss = run->epoch_loss / (double)run->epoch_samples;
@@ -142,7 +145,8 @@ static int record_epoch(struct run *run, const struct step *step)
     run->train_loss = train_loss;
     run->epoch_loss = run->timed_seconds = 0;
     run->epoch_samples = run->timed_samples = 0;
-    return metrics_epoch(&run->metrics, &record, &run->fail);
+    error = metrics_epoch(&run->metrics, &record, &run->fail);
+    return error ? error : run_look_epoch(run, &record);
 }
 
 static int record_dump(struct run *run, const struct step *step)
@@ -239,7 +243,7 @@ int run_record(struct run *run, const struct step *step)
     if (!error)
         error = record_checkpoint(run); // before the evaluation: a kill there loses nothing
     if (!error && (step->last_of_epoch || last))
-        error = record_epoch(run, step);
+        error = finish_epoch(run, step);
     if (!error && last)
         error = run_trace_finish(run);
     return error;

@@ -32,6 +32,7 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     trainer->looks = false;
     trainer->trace = NULL; // its owner sets them
     trainer->profile = NULL;
+    trainer->look = NULL;
     int error = activations_init_every(&trainer->activations, trainer->model, rows,
                                        trainer->recompute > 0 ? trainer->recompute : 1, memory);
     if (error)
@@ -95,6 +96,7 @@ static void on_final(void *context, size_t tensor)
         grad[i] *= unscale;
     if (trainer->looks && !isfinite(norm_largest(grad, slice.count)))
         trainer->nonfinite = true;
+    look_final(trainer->look, trainer->model, tensor, grad);
     if (trainer->listener.on_ready)
         trainer->listener.on_ready(trainer->listener.context, tensor);
 }
@@ -110,7 +112,7 @@ static void on_unused(void *context, size_t tensor)
 /* Who hears of final gradients. */
 static struct model_listener listener_of(struct trainer *trainer)
 {
-    if (scale_of(trainer) == 1 && !trainer->looks)
+    if (scale_of(trainer) == 1 && !trainer->looks && !trainer->look)
         return trainer->listener;
     return (struct model_listener){
         .on_ready = on_final, .on_unused = on_unused, .context = trainer};
@@ -159,6 +161,8 @@ static void train_rows(struct trainer *trainer, const struct pass *pass, float w
                        const struct model_listener *listener)
 {
     fetch_rows(trainer, pass);
+    look_rows(trainer->look, pass->dropout.samples, pass->rows,
+              (double)(weight / scale_of(trainer)));
     model_forward(trainer->model, weights_of(trainer), &trainer->activations, pass);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     double began = trace_begin(trainer->trace);

@@ -14,6 +14,7 @@
 #include "common/sampler.h"
 #include "lesson01_single/activations.h"
 #include "lesson01_single/layer_drop.h"
+#include "lesson01_single/look.h"
 #include "lesson01_single/model.h"
 
 #include <stddef.h>
@@ -41,6 +42,7 @@ struct trainer {
     double ended_seconds;           // and when backward was over, on clock_seconds()
     struct trace *trace;            // of the training passes; NULL: off
     struct profile *profile;        // likewise
+    struct look *look;              // likewise
     struct memory *memory;
 };
 

@@ -197,7 +197,8 @@ struct memory_plan memory_plan_of(const struct memory_case *of, size_t rank)
                     [BUFFER_BATCH] = batch(of),
                     [BUFFER_LINKS] = links(of, rank),
                     [BUFFER_COMPRESS] = compressed(of),
-                    [BUFFER_POOLS] = pools(of)},
+                    [BUFFER_POOLS] = pools(of),
+                    [BUFFER_RECORD] = of->options->record ? RECORD_LINE_BYTES : 0},
     };
     for (int i = 0; i < BUFFERS; i++)
         plan.bytes[MEMORY_BUFFERS] += plan.buffers[i];
@@ -208,6 +209,7 @@ struct memory_plan memory_plan_of(const struct memory_case *of, size_t rank)
 
 const char *memory_buffer_name(enum memory_buffer buffer)
 {
-    static const char *const names[BUFFERS] = {"data", "batch", "links", "compress", "pools"};
+    static const char *const names[BUFFERS] = {"data",     "batch", "links",
+                                               "compress", "pools", "record"};
     return names[buffer];
 }

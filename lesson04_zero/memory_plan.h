@@ -55,6 +55,7 @@ enum memory_buffer {
     BUFFER_LINKS,    // the communicator: staging of each link, queues of slowed ones
     BUFFER_COMPRESS, // gradients as bf16, and what error feedback keeps
     BUFFER_POOLS,    // stage 2: buckets of gradients; stage 3: and of parameters
+    BUFFER_RECORD,   // a line of --record
     BUFFERS,
 };
 
