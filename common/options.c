@@ -24,7 +24,7 @@ bool options_given(const struct reading *reading, const char *name)
 
 void options_count_given(struct reading *reading, const char *name, bool given)
 {
-    reading->given[row_of(flag_find(name, strlen(name)))] = given;
+    reading->options->given[row_of(flag_find(name, strlen(name)))] = given;
 }
 
 static int refuse_unknown(struct reading *reading, const char *name, size_t length)
