@@ -145,6 +145,8 @@ const struct flag flags[] = {
      "own as well, and draw the last update in text", NULL},
     {"profile", NULL, NULL, FLAG_ON, AT(profile), 0, 0, ALL, FLAG_SHARED,
      "print where an update's time goes", NULL},
+    {"plot", NULL, NULL, FLAG_ON, AT(plot), 0, 0, ALL, FLAG_OWN,
+     "at the end, draw the loss in text", NULL},
 
     {"", NULL, NULL, FLAG_TITLE, 0, 0, 0, ALL, FLAG_OWN, "Run", NULL},
     {"progress", "auto | always | never", "auto", FLAG_CHOICE, AT(progress), PROGRESS_AUTO, 0, ALL,

@@ -75,6 +75,7 @@ struct options {
     const char *record; // a folder
     const char *trace;
     bool profile; // a table of where an update's time goes
+    bool plot;    // the loss drawn in text
     const char *dump;
     size_t dump_steps;
     const char *save;

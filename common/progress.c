@@ -4,9 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { CELLS = 20, LINE_BYTES = 80 }; // a bar that wraps could not be drawn over itself
+enum { CELLS_LEAST = 5, CELLS_MOST = 20, PART_BYTES = 64 };
+enum { LINE_BYTES = 80 }; // a bar that wraps could not be drawn over itself
+
+enum part { SHARE, EPOCH, LOSS, RATE, SPEED, LEFT, PARTS };
 
 static const double redraw_seconds = 0.1;
 
@@ -44,12 +48,41 @@ void progress_clear(struct progress *progress)
     progress->drawn = false;
 }
 
-static void draw_cells(char cells[CELLS + 1], size_t done, size_t steps)
+/* As many columns as a line may have: one less than the terminal, of 80 at most. */
+static int columns_of(FILE *out)
 {
-    size_t full = (size_t)(CELLS * ((double)done / (double)steps));
-    memset(cells, '-', CELLS);
-    memset(cells, '#', full < CELLS ? full : CELLS);
-    cells[CELLS] = '\0';
+    struct winsize size = {0};
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_col >= LINE_BYTES)
+        return LINE_BYTES - 1;
+    return size.ws_col - 1;
+}
+
+/* All parts, or where there is no room for them those that are missed most. */
+static int choose(char parts[PARTS][PART_BYTES], int columns)
+{
+    static const enum part least_first[] = {RATE, EPOCH, SPEED, LEFT, LOSS};
+    size_t length = 0;
+    for (int i = 0; i < PARTS; i++)
+        length += strlen(parts[i]);
+    for (size_t i = 0; i < PARTS - 1 && length > (size_t)columns; i++) {
+        length -= strlen(parts[least_first[i]]);
+        parts[least_first[i]][0] = '\0';
+    }
+    return (int)length;
+}
+
+/* What the other parts leave is the bar's. */
+static void draw_cells(char bar[CELLS_MOST + 4], int room, double share)
+{
+    int cells = room - 3 < CELLS_MOST ? room - 3 : CELLS_MOST; // without the walls and a blank
+    bar[0] = '\0';
+    if (cells < CELLS_LEAST)
+        return;
+    int full = (int)(cells * share);
+    memset(bar, '-', (size_t)cells + 1);
+    memset(bar + 1, '#', (size_t)full);
+    bar[0] = '[';
+    memcpy(bar + cells + 1, "] ", sizeof "] ");
 }
 
 static void draw(struct progress *progress, const struct progress_step *step)
@@ -57,18 +90,23 @@ static void draw(struct progress *progress, const struct progress_step *step)
     size_t steps = step->done < progress->steps ? progress->steps : step->done;
     double seconds = step->now_seconds - progress->began_seconds;
     double since = (double)(step->done - progress->first), left = (double)(steps - step->done);
-    double rate = seconds > 0 ? (double)progress->samples / seconds : 0;
+    double speed = seconds > 0 ? (double)progress->samples / seconds : 0;
     double left_seconds = since > 0 ? seconds / since * left : 0;
-    char cells[CELLS + 1], line[LINE_BYTES];
-    draw_cells(cells, step->done, steps);
-    int length = snprintf(
-        line, sizeof line,
-        "[%s] %3.0f %%  epoch %zu/%zu  loss %.4g  lr %.3g  %.0f/s  %.0f:%02.0f left", cells,
-        floor(100 * (double)step->done / (double)steps), step->epoch + 1, progress->epochs,
-        step->loss, step->lr, rate, floor(left_seconds / 60), floor(fmod(left_seconds, 60)));
-    if (length < 0)
-        return;
-    fprintf(progress->out, "\r%s\033[K", line);
+    double share = (double)step->done / (double)steps;
+    char parts[PARTS][PART_BYTES], bar[CELLS_MOST + 4];
+    snprintf(parts[SHARE], PART_BYTES, "%3.0f %%", floor(100 * share));
+    snprintf(parts[EPOCH], PART_BYTES, "  epoch %zu/%zu", step->epoch + 1, progress->epochs);
+    snprintf(parts[LOSS], PART_BYTES, "  loss %.4g", step->loss);
+    snprintf(parts[RATE], PART_BYTES, "  lr %.3g", step->lr);
+    snprintf(parts[SPEED], PART_BYTES, "  %.*g samples/s", speed < 1e6 ? 6 : 3, round(speed));
+    snprintf(parts[LEFT], PART_BYTES, "  %.0f:%02.0f left", floor(left_seconds / 60),
+             floor(fmod(left_seconds, 60)));
+    int columns = columns_of(progress->out);
+    draw_cells(bar, columns - choose(parts, columns), share);
+    fprintf(progress->out, "\r%s", bar);
+    for (int i = 0; i < PARTS; i++)
+        fprintf(progress->out, "%.*s", columns, parts[i]);
+    fputs("\033[K", progress->out);
     fflush(progress->out);
     progress->drawn = true;
     progress->drawn_seconds = step->now_seconds;

@@ -4,7 +4,10 @@
  * A line per epoch; and, on a terminal, a bar below the last line that is drawn over itself:
  *
  *     epoch  3/20  loss 0.1234  test loss 0.1410  accuracy 95.83 %  lr 0.05  51200 samples/s
- *     [######--------------]  30 %  epoch 4/20  loss 0.1187  lr 0.05  51340/s  0:12 left
+ *     [###--------]  30 %  epoch 4/20  loss 0.1187  lr 0.05  51340 samples/s  0:12 left
+ *
+ * It has 79 columns, and on a narrower terminal one less than there are: then first the bar shrinks and goes, and
+ * after it the rate, the epoch, the speed, the time left and the loss.
  *
  * It writes to the one stream it was given and nowhere else; NULL prints nothing, which is how the
  * ranks but one and a quiet run use it. Time comes from the caller. Nothing allocates.

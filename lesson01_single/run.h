@@ -22,6 +22,7 @@
 #include "common/environment.h"
 #include "common/metrics.h"
 #include "common/options.h"
+#include "common/plot.h"
 #include "common/profile.h"
 #include "common/progress.h"
 #include "common/proof.h"
@@ -77,6 +78,7 @@ struct run {
     struct proof proof;
     struct metrics metrics;
     struct progress progress;
+    struct plot plot;  // of rank 0, where it was asked for
     const char *claim; // what verification shows, for the last line
 
     struct trace *trace;     // NULL: off; else it is the one below

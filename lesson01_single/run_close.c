@@ -143,6 +143,8 @@ int run_close(struct run *run)
     run_trace_close(run);
     run_look_close(run, run->fail.code ? code : EXIT_SUCCEEDED);
     progress_clear(&run->progress);
+    if (!run->options.quiet) // of a run that failed too: how far it came
+        plot_draw(&run->plot, plot_letters(), stdout);
     if (run->fail.code) {
         report_failure(run);
     } else {

@@ -69,8 +69,15 @@ static int record_metrics(struct run *run, const struct step *step, double secon
     return error ? error : run_look_step(run, &line);
 }
 
+static bool plots(const struct run *run)
+{
+    return run->options.plot && run->environment.rank == 0;
+}
+
 static void record_progress(struct run *run, const struct step *step)
 {
+    if (plots(run))
+        plot_train(&run->plot, step->index, run->loss);
     struct progress_step line = {
         .done = step->index + 1,
         .epoch = step->epoch,
@@ -132,6 +139,8 @@ static int finish_epoch(struct run *run, const struct step *step)
         .samples_per_second = speed,
     };
     progress_epoch(&run->progress, &line);
+    if (plots(run))
+        plot_test(&run->plot, step->index, run->test_loss);
     struct metrics_epoch record = {
         .epoch = step->epoch,
         .step = step->index + 1,

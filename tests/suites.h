@@ -16,6 +16,7 @@ Suite *trace_suite(void);
 Suite *timeline_suite(void);
 Suite *profile_suite(void);
 Suite *progress_suite(void);
+Suite *plot_suite(void);
 Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *launch_cause_suite(void);
@@ -134,6 +135,7 @@ static const struct suite_entry suites[] = {
     {"timeline", timeline_suite},
     {"profile", profile_suite},
     {"progress", progress_suite},
+    {"plot", plot_suite},
     {"proof", proof_suite},
     {"environment", environment_suite},
     {"launch_cause", launch_cause_suite},

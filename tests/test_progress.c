@@ -7,6 +7,7 @@
 #include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct memory_stream {
@@ -91,8 +92,8 @@ START_TEST(a_bar_tells_share_rate_and_time_left)
     progress_plan(&progress, 100, 400, 4, 0); // resumed after 100 updates
     progress_step(&progress, &(struct progress_step){200, 1, 0.5, 0.05, 6400, 100});
     fflush(stream.out);
-    ck_assert_str_eq(stream.text, "\r[##########----------]  50 %  epoch 2/4  loss 0.5  lr 0.05  "
-                                  "64/s  3:20 left\033[K");
+    ck_assert_str_eq(stream.text, "\r[########--------]  50 %  epoch 2/4  loss 0.5  lr 0.05  "
+                                  "64 samples/s  3:20 left\033[K");
     stream_close(&stream);
 }
 END_TEST
@@ -108,6 +109,47 @@ START_TEST(a_bar_never_wraps)
     fflush(stream.out);
     ck_assert_uint_le(strlen(stream.text), strlen("\r") + 79 + strlen("\033[K"));
     stream_close(&stream);
+}
+END_TEST
+
+/* A row of what a terminal of so many columns is shown. */
+static const struct {
+    unsigned short columns;
+    const char *row;
+} widths[] = {
+    {300, "[####------]  40 %  epoch 4/10  loss 0.125  lr 0.05  51200 samples/s  0:30 left"},
+    {80, "[####------]  40 %  epoch 4/10  loss 0.125  lr 0.05  51200 samples/s  0:30 left"},
+    {76, "[##----]  40 %  epoch 4/10  loss 0.125  lr 0.05  51200 samples/s  0:30 left"},
+    {72, " 40 %  epoch 4/10  loss 0.125  lr 0.05  51200 samples/s  0:30 left"},
+    {66, "[##---]  40 %  epoch 4/10  loss 0.125  51200 samples/s  0:30 left"},
+    {57, "[###-----]  40 %  loss 0.125  51200 samples/s  0:30 left"},
+    {40, "[###-----]  40 %  loss 0.125  0:30 left"},
+    {22, " 40 %  loss 0.125"},
+    {6, " 40 %"},
+    {3, " 4"},
+};
+
+START_TEST(a_bar_fits_the_terminal)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = widths[_i].columns};
+    struct progress progress;
+    char shown[256], expected[256];
+    int ours, theirs;
+    if (openpty(&ours, &theirs, NULL, NULL, &size) != 0)
+        return; // no pseudo-terminals here
+    FILE *out = fdopen(theirs, "w");
+    ck_assert_ptr_nonnull(out);
+    progress_begin(&progress, out, PROGRESS_ALWAYS);
+    progress_plan(&progress, 0, 100, 10, 0);
+    progress_step(&progress, &(struct progress_step){40, 3, 0.125, 0.05, 1024000, 20});
+    ssize_t length = read(ours, shown, sizeof shown - 1);
+    ck_assert_int_gt(length, 0);
+    shown[length] = '\0';
+    snprintf(expected, sizeof expected, "\r%s\033[K", widths[_i].row);
+    ck_assert_str_eq(shown, expected);
+    ck_assert_uint_lt(strlen(widths[_i].row), widths[_i].columns);
+    fclose(out);
+    close(ours);
 }
 END_TEST
 
@@ -216,6 +258,7 @@ Suite *progress_suite(void)
     tcase_add_test(tcase, a_bar_is_drawn_over_itself_ten_times_a_second);
     tcase_add_test(tcase, a_bar_tells_share_rate_and_time_left);
     tcase_add_test(tcase, a_bar_never_wraps);
+    tcase_add_loop_test(tcase, a_bar_fits_the_terminal, 0, sizeof widths / sizeof *widths);
     tcase_add_test(tcase, a_run_longer_than_planned_stays_at_the_end);
     tcase_add_test(tcase, a_speed_that_was_not_measured_is_left_out);
     tcase_add_test(tcase, regression_has_no_accuracy);
