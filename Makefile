@@ -52,8 +52,8 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
-MAINS = common/launch.c common/verify.c common/consolidate.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify consolidate $(if $(OVER_MPI),,launch deadlock lab_buckets))
+MAINS = common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify consolidate handbook $(if $(OVER_MPI),,launch deadlock lab_buckets))
 # What bytes travel by: sockets, or MPI. A build has one of them; all else is the same.
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
@@ -125,6 +125,18 @@ lab-profile: $(BUILD)/lesson01_single $(BUILD)/lesson03_ddp $(BUILD)/launch ## w
 
 lab-precision: $(BUILD)/lesson01_single ## what does a gradient lose in bf16 and fp16, and when does it matter?
 	@sh lesson01_single/lab_precision.sh $(BUILD)
+
+lab-odd-curves: all ## every well-known mistake beside the healthy run: plots, and a line each (MEMBERS="same-shard" WORLD=4)
+	@sh common/lab_odd_curves.sh $(BUILD)
+
+lab-guess: all ## records a run with a mistake in it and does not say which: find it (SEED=7 NP=4)
+	@NP=$(NP) sh common/lab_guess.sh $(BUILD)
+
+doctor-matrix: all ## every mistake planted, and what the doctor says (MEMBERS WORLDS OPTIMIZERS SEEDS PARTS="matrix clean pairs")
+	@sh tests/doctor/matrix.sh $(BUILD)
+
+handbook: $(BUILD)/handbook ## what common/zoo_table.c says of each mistake, put into docs/odd-curves.md
+	$< docs/odd-curves.md > $(BUILD)/odd-curves.md && mv $(BUILD)/odd-curves.md docs/odd-curves.md
 
 bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
@@ -219,7 +231,7 @@ $(BUILD)/staircase.a: $(LIBRARY)
 $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-$(BUILD)/launch $(BUILD)/verify $(BUILD)/consolidate: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
+$(BUILD)/launch $(BUILD)/verify $(BUILD)/consolidate $(BUILD)/handbook: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a
@@ -246,5 +258,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

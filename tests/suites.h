@@ -21,6 +21,7 @@ Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *launch_cause_suite(void);
 Suite *launch_cores_suite(void);
+Suite *handbook_suite(void);
 Suite *install_suite(void);
 Suite *launch_suite(void);
 Suite *launch_output_suite(void);
@@ -140,6 +141,7 @@ static const struct suite_entry suites[] = {
     {"environment", environment_suite},
     {"launch_cause", launch_cause_suite},
     {"launch_cores", launch_cores_suite},
+    {"handbook", handbook_suite},
     {"install", install_suite},
     {"launch", launch_suite},
     {"launch_output", launch_output_suite},
