@@ -1,0 +1,43 @@
+#!/bin/sh
+# lab_guess: records a run with a mistake in it and does not say which. You find it, then ask the doctor.
+#
+#   SEED=NUMBER NP=4 sh common/lab_guess.sh BUILD
+#
+# The same SEED is the same run. Nothing that is written names the mistake: --inject enters no record.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+# shellcheck source=common/zoo_run.sh
+. "$here/zoo_run.sh"
+
+seed=${SEED:-$(date +%s)}
+world=${NP:-4}
+run=$build/guess
+rm -rf "$run" "$build/guess-healthy"
+
+member=$(zoo_table | awk -F '\t' -v seed="$seed" '
+    BEGIN { srand(seed); rand() }
+    { name[NR] = $1 }
+    END { print name[int(rand() * NR) + 1] }')
+place=$(zoo_places "$(zoo_field "$member" 2)" "$(zoo_field "$member" 3)" | tail -n 1)
+flags="--hidden 16 --epochs 6 --seed 7 --progress never $(zoo_field "$member" 4)"
+
+# shellcheck disable=SC2086 # flags are words
+zoo_run "$run" "$place" "$world" "$member" $flags || { echo "the run failed:"; grep -v inject "$run/output"; exit 1; }
+# shellcheck disable=SC2086
+zoo_run "$build/guess-healthy" 1 1 "" $flags || { cat "$build/guess-healthy/output"; exit 1; }
+for each in "$run" "$build/guess-healthy"; do
+    rm -rf "$each/commands" "$each/saved"
+done
+sed -i '/inject/d' "$run/output"
+
+cat <<END
+Recorded: $run, a run of $world ranks with one mistake in it (SEED=$seed makes it again).
+For comparison: $build/guess-healthy, one process, nothing wrong.
+
+ 1. Look:    make report RUN=$run, and open $run/report/index.html but for its last part, the verdict
+ 2. Search:  docs/odd-curves.md, the checklist first, then your symptom
+ 3. Measure: $run/rank-0.jsonl and the others, a line a step
+ 4. Ask:     $build/doctor $run $build/guess-healthy
+END
