@@ -231,12 +231,20 @@ static void show_ends(struct slow *slow)
     }
 }
 
+/* When this port is through with it: it begins when the packet's first byte comes or the one before is
+ * through, and ends no sooner than the last byte comes, which a slower sender sends later. */
+static double passes(const struct slow *slow, const struct slow_line *line)
+{
+    double bytes = (double)line->packet_bytes;
+    double begins = fmax(line->arrives - bytes / line->rate, slow->in_free);
+    return fmax(line->arrives, begins + bytes / slow->rate);
+}
+
 double slow_show(struct slow *slow)
 {
     double due = INFINITY;
     for (struct slow_line *line; (line = first_packet(slow));) {
-        double passed = slow->in_free + (double)line->packet_bytes / slow->rate;
-        due = fmax(line->arrives, passed);
+        due = passes(slow, line);
         if (!line->hastens && due > clock_seconds())
             break;
         slow->in_free = line->hastens ? slow->in_free : due;
