@@ -52,13 +52,13 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
-MAINS = common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify consolidate handbook $(if $(OVER_MPI),,launch deadlock lab_buckets))
+MAINS = common/doctor/main.c common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor consolidate handbook $(if $(OVER_MPI),,launch deadlock lab_buckets))
 # What bytes travel by: sockets, or MPI. A build has one of them; all else is the same.
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
 # entry.c is compiled once for each target beside it, and belongs to no other program.
-SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
+SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c common/*/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
 TESTS = $(filter $(BUILD)/objects/tests/%,$(OBJECTS))
 FUZZING = $(filter $(BUILD)/objects/tests/fuzz/%,$(OBJECTS))
@@ -199,7 +199,7 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
+	clang-format -i $(wildcard common/*.[ch] common/*/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
@@ -232,6 +232,9 @@ $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircas
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/launch $(BUILD)/verify $(BUILD)/consolidate $(BUILD)/handbook: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
+
+$(BUILD)/doctor: $(BUILD)/objects/common/doctor/main.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a

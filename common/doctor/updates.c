@@ -1,0 +1,225 @@
+/*
+ * updates: did every rank make the same update? Who updated, by which factor was clipped, what decayed, what state there
+ * was after a resume, and from which step on parameters differ.
+ */
+#include "common/doctor/doctor.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* --- facts --------------------------------------------------------------------------------------- */
+
+static void measure_skips(struct doctor *doctor, size_t k)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    size_t world = doctor->book->world, made = 0;
+    for (size_t rank = 0; rank < world; rank++)
+        made += doctor_step(doctor, rank, k)->updated;
+    if (made == 0 || made == world || facts->skip_step != NOWHERE)
+        return;
+    for (size_t rank = world; rank-- > 0;)
+        if (!doctor_step(doctor, rank, k)->updated)
+            facts->skip_rank = rank;
+    facts->skip_step = doctor_step(doctor, 0, k)->step;
+    facts->skip_nonfinite = doctor_step(doctor, facts->skip_rank, k)->nonfinite;
+}
+
+static void measure_clips(struct doctor *doctor, size_t k)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    double least = INFINITY, most = 0;
+    for (size_t rank = 0; rank < doctor->book->world; rank++) {
+        double clip = doctor_step(doctor, rank, k)->clip; // NaN: no update
+        least = fmin(least, clip);
+        most = fmax(most, clip);
+    }
+    facts->clipped += most < 1 && most > 0;
+    if (!(least < most) || facts->clip_step != NOWHERE)
+        return;
+    facts->clip_step = doctor_step(doctor, 0, k)->step;
+    facts->clip_least = least;
+    facts->clip_most = most;
+}
+
+static void count_parameters(struct doctor *doctor)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    for (size_t i = 0; i < doctor->book->tensor_count; i++) {
+        const struct case_tensor *tensor = &doctor->book->tensors[i];
+        facts->trained += tensor->frozen ? 0 : tensor->count;
+        facts->decaying += tensor->frozen || !tensor->decays ? 0 : tensor->count;
+    }
+}
+
+/* Of all ranks where each has a part. */
+static void measure_decay(struct doctor *doctor, size_t k)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    size_t decayed = 0, ranks = doctor_owns_all(doctor->book) ? 1 : doctor->book->world;
+    if (!doctor_looked(doctor->book, k) || doctor->book->options.weight_decay == 0)
+        return;
+    for (size_t rank = 0; rank < ranks; rank++)
+        decayed += doctor_step(doctor, rank, k)->look->decayed;
+    facts->decay_looks++;
+    if (decayed == facts->decaying || facts->decay_step != NOWHERE)
+        return;
+    facts->decay_step = doctor_step(doctor, 0, k)->step;
+    facts->decayed = decayed;
+}
+
+static void measure_drift(struct doctor *doctor, size_t k)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    const struct case_look *first = doctor_step(doctor, 0, k)->look;
+    bool known = first && first->param_hash.there, differ = false;
+    for (size_t rank = 1; rank < doctor->book->world && known; rank++) {
+        const struct case_look *look = doctor_step(doctor, rank, k)->look;
+        known = look && look->param_hash.there;
+        differ = differ || (known && look->param_hash.bits != first->param_hash.bits);
+    }
+    facts->looks += known;
+    if (differ && facts->drift_step == NOWHERE)
+        facts->drift_step = doctor_step(doctor, 0, k)->step;
+}
+
+/* Of a process that goes on: has it the state that those before must have left? On all ranks together: a part may be all
+ * zero. */
+static void measure_state(struct doctor *doctor)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    const struct casebook *book = doctor->book;
+    for (size_t i = 0; i < book->ranks[0].start_count; i++) {
+        double norm = 0;
+        size_t first = book->ranks[0].starts[i].first;
+        for (size_t rank = 0; rank < book->world; rank++)
+            norm += book->ranks[rank].starts[i].state_norm;
+        facts->resumed += first > 0;
+        if (first > 0 && norm == 0 && facts->no_state_step == NOWHERE)
+            facts->no_state_step = first;
+    }
+}
+
+void updates_measure(struct doctor *doctor)
+{
+    struct updates_facts *facts = &doctor->facts.updates;
+    size_t steps = casebook_steps(doctor->book);
+    facts->skip_step = facts->clip_step = facts->decay_step = NOWHERE;
+    facts->no_state_step = facts->drift_step = NOWHERE;
+    count_parameters(doctor);
+    for (size_t k = 0; k < steps; k++) {
+        measure_skips(doctor, k);
+        measure_clips(doctor, k);
+        measure_decay(doctor, k);
+        measure_drift(doctor, k);
+    }
+    measure_state(doctor);
+}
+
+/* --- what they mean ------------------------------------------------------------------------------ */
+
+static void explain_skip(struct doctor *doctor)
+{
+    const struct updates_facts *facts = &doctor->facts.updates;
+    struct finding *finding = verdict_member(doctor->verdict, ZOO_SKIP_ONE_RANK, CERTAIN);
+    if (facts->skip_nonfinite)
+        finding_evidence(finding,
+                         "rank %zu's own gradient was not finite at step %zu: look at its samples",
+                         facts->skip_rank, facts->skip_step);
+    if (facts->drift_step != NOWHERE)
+        finding_evidence(finding, "parameters differ between ranks in step %zu and later",
+                         facts->drift_step);
+    finding_deciding(finding,
+                     "who makes an update, which must be all ranks or none: at step %zu rank %zu "
+                     "made none and others "
+                     "did",
+                     facts->skip_step, facts->skip_rank);
+}
+
+/* Where each rank clips before the sum, the factors are another mistake's. */
+static void explain_clips(struct doctor *doctor)
+{
+    const struct updates_facts *facts = &doctor->facts.updates;
+    if (doctor_owns_all(doctor->book) || doctor->facts.gradients.law.own != CLIP_NONE)
+        return;
+    struct finding *finding = verdict_member(doctor->verdict, ZOO_CLIP_PER_SHARD, CERTAIN);
+    finding_deciding(finding,
+                     "the factor gradients are clipped by, which must be one on all ranks: at step "
+                     "%zu it is from %.4g to "
+                     "%.4g",
+                     facts->clip_step, facts->clip_least, facts->clip_most);
+}
+
+static void explain_decay(struct doctor *doctor)
+{
+    const struct updates_facts *facts = &doctor->facts.updates;
+    struct finding *finding;
+    if (facts->decayed == facts->trained)
+        finding = verdict_member(doctor->verdict, ZOO_DECAY_BIASES, CERTAIN);
+    else
+        finding = verdict_other(doctor->verdict, "wrong-decay",
+                                "weight decay takes other parameters than the weights",
+                                "decay for weights, none for biases and frozen tensors");
+    finding_deciding(finding,
+                     "how many parameters decayed at step %zu: %zu; there are %zu weights to "
+                     "train, and %zu parameters "
+                     "with the biases",
+                     facts->decay_step, facts->decayed, facts->decaying, facts->trained);
+}
+
+static void explain_state(struct doctor *doctor)
+{
+    struct finding *finding = verdict_member(doctor->verdict, ZOO_RESUME_WITHOUT_MOMENTUM, CERTAIN);
+    finding_deciding(finding,
+                     "the norm of the optimizer's state where the run goes on, before step %zu: it "
+                     "is 0 on every rank; "
+                     "after %zu updates it cannot be",
+                     doctor->facts.updates.no_state_step, doctor->facts.updates.no_state_step);
+}
+
+void updates_explain(struct doctor *doctor)
+{
+    const struct updates_facts *facts = &doctor->facts.updates;
+    struct verdict *verdict = doctor->verdict;
+    size_t world = doctor->book->world;
+    if (facts->skip_step != NOWHERE)
+        explain_skip(doctor);
+    if (facts->clip_step != NOWHERE)
+        explain_clips(doctor);
+    else if (doctor->book->options.clip > 0)
+        verdict_looked(verdict, "clipping", "one factor on all ranks, below 1 at %zu steps",
+                       facts->clipped);
+    if (facts->decay_step != NOWHERE)
+        explain_decay(doctor);
+    else if (facts->decay_looks > 0)
+        verdict_looked(verdict, "decay", "of the %zu weights, not of biases", facts->decaying);
+    if (facts->no_state_step != NOWHERE)
+        explain_state(doctor);
+    else if (facts->resumed > 0)
+        verdict_looked(verdict, "resume", "%zu time%s, with the optimizer's state", facts->resumed,
+                       plural(facts->resumed));
+    if (facts->drift_step == NOWHERE && facts->looks > 0 && world > 1)
+        verdict_looked(verdict, "parameters",
+                       "equal on all %zu ranks after each of %zu steps looked at", world,
+                       facts->looks);
+}
+
+/* What follows from another fault is told there. */
+void drift_explain(struct doctor *doctor)
+{
+    static const enum zoo_member causes[] = {
+        ZOO_SEED_PER_RANK, ZOO_SKIP_ONE_RANK, ZOO_SYNC_FIRST_MICROBATCH_ONLY,
+        ZOO_SYNC_LAST_MICROBATCH_ONLY, ZOO_RESUME_WITHOUT_MOMENTUM};
+    size_t step = doctor->facts.updates.drift_step;
+    if (step == NOWHERE || doctor->facts.gradients.differ_step != NOWHERE)
+        return;
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (verdict_has(doctor->verdict, causes[i]))
+            return;
+    struct finding *finding =
+        verdict_other(doctor->verdict, "replicas-differ", "ranks train different networks",
+                      "run with --verify 2: the proof names the first parameter that differs");
+    finding_deciding(
+        finding,
+        "a hash of all parameters, which must be equal on all ranks: after step %zu it is not",
+        step);
+}

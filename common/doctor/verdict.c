@@ -1,0 +1,191 @@
+/* verdict: what the doctor says, for people and for programs. See the header. */
+#include "common/doctor/verdict.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TITLE_COLUMNS = 12, COLUMNS = 100 };
+static const char *const confidences[] = {"likely", "strong", "certain"};
+
+static struct finding *add(struct verdict *verdict)
+{
+    size_t last = VERDICT_FINDINGS_MOST - 1;
+    struct finding *finding = &verdict->findings[verdict->finding_count];
+    verdict->finding_count += verdict->finding_count < last;
+    *finding = (struct finding){0};
+    return finding;
+}
+
+struct finding *verdict_member(struct verdict *verdict, enum zoo_member member,
+                               enum confidence confidence)
+{
+    struct finding *finding = add(verdict);
+    const struct zoo_row *row = &zoo_table[member];
+    finding->name = row->name;
+    finding->row = row;
+    finding->wrong = row->wrong;
+    finding->cure = row->cure;
+    finding->confidence = confidence;
+    return finding;
+}
+
+struct finding *verdict_other(struct verdict *verdict, const char *name, const char *wrong,
+                              const char *cure)
+{
+    struct finding *finding = add(verdict);
+    finding->name = name;
+    finding->wrong = wrong;
+    finding->cure = cure;
+    finding->confidence = STRONG;
+    return finding;
+}
+
+void finding_evidence(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+    if (finding->evidence_count == VERDICT_EVIDENCE_MOST)
+        return;
+    va_start(arguments, format);
+    vsnprintf(finding->evidence[finding->evidence_count++], VERDICT_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+void finding_deciding(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->deciding, VERDICT_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+void verdict_note(struct verdict *verdict, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    if (verdict->note_count == VERDICT_NOTES_MOST)
+        return;
+    struct note *note = &verdict->notes[verdict->note_count++];
+    note->name = name;
+    va_start(arguments, format);
+    vsnprintf(note->text, VERDICT_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+void verdict_looked(struct verdict *verdict, const char *name, const char *format, ...)
+{
+    va_list arguments;
+    if (verdict->looked_count == VERDICT_NOTES_MOST)
+        return;
+    struct note *looked = &verdict->looked[verdict->looked_count++];
+    looked->name = name;
+    va_start(arguments, format);
+    vsnprintf(looked->text, VERDICT_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+bool verdict_has(const struct verdict *verdict, enum zoo_member member)
+{
+    for (size_t i = 0; i < verdict->finding_count; i++)
+        if (verdict->findings[i].row == &zoo_table[member])
+            return true;
+    return false;
+}
+
+/* --- for people ------------------------------------------------------------------------------ */
+
+/* A title, and a text beside it that is broken between words. */
+static void print_beside(FILE *out, const char *title, const char *text)
+{
+    int column = fprintf(out, "  %-*s", TITLE_COLUMNS - 2, title);
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        if (column + 1 + (int)length > COLUMNS)
+            column = fprintf(out, "\n%*s", TITLE_COLUMNS, "") - 1;
+        column += fprintf(out, " %.*s", (int)length, text);
+        text += length + strspn(text + length, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_finding(FILE *out, const struct finding *finding)
+{
+    fprintf(out, "\n%s (%s)\n", finding->name, confidences[finding->confidence]);
+    print_beside(out, "what", finding->wrong);
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        print_beside(out, i == 0 ? "evidence" : "", finding->evidence[i]);
+    print_beside(out, "decided by", finding->deciding);
+    print_beside(out, "cure", finding->cure);
+    if (finding->row)
+        fprintf(out, "  %-*s docs/odd-curves.md#%s\n", TITLE_COLUMNS - 2, "read", finding->name);
+}
+
+static void print_notes(FILE *out, const char *title, const struct note *notes, size_t count)
+{
+    if (count > 0)
+        fprintf(out, "\n%s\n", title);
+    for (size_t i = 0; i < count; i++)
+        print_beside(out, notes[i].name, notes[i].text);
+}
+
+void verdict_print(const struct verdict *verdict, FILE *out)
+{
+    size_t count = verdict->finding_count;
+    fprintf(out, "%s\n", verdict->run);
+    if (count == 0)
+        fputs("nothing wrong found\n", out);
+    else
+        fprintf(out, "%zu thing%s wrong:", count, count == 1 ? " is" : "s are");
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s %s%s", i > 0 ? "," : "", verdict->findings[i].name,
+                i + 1 == count ? "\n" : "");
+    for (size_t i = 0; i < count; i++)
+        print_finding(out, &verdict->findings[i]);
+    print_notes(out, "no mistake, but good to know:", verdict->notes, verdict->note_count);
+    print_notes(out, "looked at:", verdict->looked, verdict->looked_count);
+}
+
+/* --- for programs ---------------------------------------------------------------------------- */
+
+static json_t *finding_json(const struct finding *finding)
+{
+    char section[64] = "";
+    json_t *evidence = json_array();
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        json_array_append_new(evidence, json_string(finding->evidence[i]));
+    if (finding->row)
+        snprintf(section, sizeof section, "docs/odd-curves.md#%s", finding->name);
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s*}", "member", finding->name, "confidence",
+                     confidences[finding->confidence], "what", finding->wrong, "evidence", evidence,
+                     "deciding", finding->deciding, "cure", finding->cure, "section",
+                     finding->row ? section : NULL);
+}
+
+static json_t *notes_json(const struct note *notes, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s}", "name", notes[i].name, "text", notes[i].text));
+    return list;
+}
+
+int verdict_json(const struct verdict *verdict, FILE *out)
+{
+    json_t *findings = json_array();
+    for (size_t i = 0; i < verdict->finding_count; i++)
+        json_array_append_new(findings, finding_json(&verdict->findings[i]));
+    json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o}", "format", "sgd-to-zero-doctor",
+                             "version", 1, "run", verdict->run, "verdict",
+                             verdict->finding_count > 0 ? "findings" : "healthy", "findings",
+                             findings, "notes", notes_json(verdict->notes, verdict->note_count),
+                             "looked_at", notes_json(verdict->looked, verdict->looked_count));
+    char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+    if (text)
+        fprintf(out, "%s\n", text);
+    int error = text ? 0 : -ENOMEM;
+    free(text);
+    json_decref(root);
+    return error;
+}
