@@ -5,11 +5,20 @@
 #include <math.h>
 #include <string.h>
 
-enum { HOW_BYTES = 192 };
-
 void proof_init(struct proof *proof, FILE *out, int rank, bool quiet)
 {
     *proof = (struct proof){.out = out, .rank = rank, .failures_only = quiet || rank != 0};
+}
+
+static void keep(struct proof *proof, size_t step, const char *what, const char *how, bool holds)
+{
+    if (proof->kept_count == PROOF_KEPT_MOST)
+        return;
+    struct proof_line *line = &proof->kept[proof->kept_count++];
+    line->step = step;
+    line->holds = holds;
+    snprintf(line->what, sizeof line->what, "%s", what);
+    snprintf(line->how, sizeof line->how, "%s", how);
 }
 
 /* Flushed at once: a line about a failure must not be lost in the failure. */
@@ -17,6 +26,7 @@ static bool say(struct proof *proof, size_t step, const char *what, const char *
 {
     proof->lines++;
     proof->failed += !holds;
+    keep(proof, step, what, how, holds);
     if (holds && proof->failures_only)
         return true;
     fprintf(proof->out, "verify step %zu", step);
@@ -29,7 +39,7 @@ static bool say(struct proof *proof, size_t step, const char *what, const char *
 
 bool proof_bits(struct proof *proof, size_t step, const char *what, const struct compare *compare)
 {
-    char how[HOW_BYTES];
+    char how[PROOF_HOW_BYTES];
     bool holds = compare_equal(compare);
     if (holds)
         snprintf(how, sizeof how, "bit for bit, %zu floats", compare->count);
@@ -42,7 +52,7 @@ bool proof_bits(struct proof *proof, size_t step, const char *what, const struct
 bool proof_bounded(struct proof *proof, size_t step, const char *what,
                    const struct compare *compare)
 {
-    char how[HOW_BYTES], share[64] = "";
+    char how[PROOF_HOW_BYTES], share[64] = "";
     bool holds = compare_equal(compare);
     if (isfinite(compare->largest_share))
         snprintf(share, sizeof share, ", at most %.3g %% of its bound",

@@ -17,12 +17,25 @@
 #include <stddef.h>
 #include <stdio.h>
 
+enum { PROOF_KEPT_MOST = 16, PROOF_WHAT_BYTES = 112, PROOF_HOW_BYTES = 192 };
+
+/* A comparison, printed or not. */
+struct proof_line {
+    size_t step;
+    bool holds;
+    char what[PROOF_WHAT_BYTES], how[PROOF_HOW_BYTES];
+};
+
 struct proof {
     FILE *out;
     int rank;
     bool failures_only;
     size_t lines;  // comparisons so far, printed or not
     size_t failed; // of them
+
+    struct proof_line
+        kept[PROOF_KEPT_MOST]; // the first since whoever records them set the count to 0
+    size_t kept_count;
 };
 
 /* Where a comparison first fails. */

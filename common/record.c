@@ -149,6 +149,29 @@ static void add_tensors(struct jsonl_line *line, const struct record_tensor *ten
     jsonl_add(line, "]");
 }
 
+static void add_ledger(struct jsonl_line *line, const struct memory *ledger)
+{
+    jsonl_add(line, ",\"memory\":{\"peak\":%zu", ledger->peak_total_bytes);
+    for (int use = 0; use < MEMORY_USES; use++)
+        jsonl_whole(line, memory_use_name((enum memory_use)use), ledger->now_bytes[use]);
+    jsonl_add(line, "}");
+}
+
+static void add_proof(struct jsonl_line *line, const struct proof *proof)
+{
+    for (size_t i = 0; i < proof->kept_count; i++) {
+        const struct proof_line *kept = &proof->kept[i];
+        jsonl_add(line, "%s{\"step\":%zu", i > 0 ? "," : ",\"proof\":[", kept->step);
+        jsonl_add(line, ",\"what\":");
+        jsonl_string(line, kept->what);
+        jsonl_add(line, ",\"how\":");
+        jsonl_string(line, kept->how);
+        add_truth(line, "holds", kept->holds);
+        jsonl_add(line, "}");
+    }
+    jsonl_add(line, proof->kept_count > 0 ? "]" : "");
+}
+
 static int finish(struct record *record)
 {
     int error = jsonl_write(&record->file, &record->line);
@@ -185,6 +208,7 @@ void record_start(struct record *record, const struct record_start *start)
               ",\"streams\":{\"weights\":\"%016" PRIx64 "\",\"shuffle\":\"%016" PRIx64
               "\",\"dropout\":\"%016" PRIx64 "\"}",
               start->weights, start->shuffle, start->dropout);
+    add_ledger(line, start->ledger);
     finish(record);
 }
 
@@ -233,6 +257,7 @@ int record_step(struct record *record, const struct record_step *step, struct fa
     add_times(line, step);
     if (step->look)
         add_look(line, step->look);
+    add_proof(line, step->proof);
     return finish(record) ? refuse(record, record->error, fail) : 0;
 }
 
@@ -254,12 +279,14 @@ int record_epoch(struct record *record, const struct record_epoch *epoch, struct
     return finish(record) ? refuse(record, record->error, fail) : 0;
 }
 
-int record_end(struct record *record, int exit_code, size_t steps, struct fail *fail)
+int record_end(struct record *record, int exit_code, size_t steps, const struct proof *proof,
+               struct fail *fail)
 {
     if (!record->file.open)
         return 0;
     jsonl_begin(&record->line, "end");
     jsonl_whole(&record->line, "exit_code", (size_t)exit_code);
     jsonl_whole(&record->line, "steps", steps);
+    add_proof(&record->line, proof);
     return finish(record) ? refuse(record, record->error, fail) : 0;
 }

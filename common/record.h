@@ -22,6 +22,7 @@
 #include "common/jsonl.h"
 #include "common/memory.h"
 #include "common/options.h"
+#include "common/proof.h"
 #include "common/sketch.h"
 #include "common/slice.h"
 
@@ -63,6 +64,7 @@ struct record_start {
     const struct sketch *param;          // (tensor_count): of what it owns
     double state_norm;                   // of the optimizer's states; NAN: it has none
     uint64_t weights, shuffle, dropout;  // of the first numbers of these streams
+    const struct memory *ledger;         // what this rank keeps
 };
 
 /* What is measured at some steps only. Sketches (tensor_count), of what this rank owns but for raw. */
@@ -93,6 +95,7 @@ struct record_step {
     double seconds, compute_seconds, comm_seconds, exposed_seconds;
     size_t bytes_sent;
     const struct record_look *look; // NULL: not at this step
+    const struct proof *proof;      // the comparisons it has kept are this step's
 };
 
 struct record_epoch {
@@ -117,7 +120,8 @@ bool record_looks(const struct record *record, size_t step, size_t made);
 void record_start(struct record *record, const struct record_start *start);
 int record_step(struct record *record, const struct record_step *step, struct fail *fail);
 int record_epoch(struct record *record, const struct record_epoch *epoch, struct fail *fail);
-int record_end(struct record *record, int exit_code, size_t steps, struct fail *fail);
+int record_end(struct record *record, int exit_code, size_t steps, const struct proof *proof,
+               struct fail *fail); // proof: those of a step that did not come to its end
 
 /* Accepts one that is off, or zeroed. 0, or a negative error naming the file. */
 int record_close(struct record *record, struct fail *fail);

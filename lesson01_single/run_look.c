@@ -114,6 +114,7 @@ void run_look_begin(struct run *run)
         .weights = hash_stream(run->options.seed, RNG_WEIGHTS),
         .shuffle = hash_stream(run->sampler.seed, RNG_SHUFFLE),
         .dropout = hash_stream(run->trainer.dropout.seed, RNG_DROPOUT),
+        .ledger = &run->memory,
     };
     record_start(&run->record, &start);
 }
@@ -183,8 +184,12 @@ int run_look_step(struct run *run, const struct metrics_step *line)
         .exposed_seconds = line->exposed_seconds,
         .bytes_sent = line->bytes_sent,
         .look = look->due ? &close : NULL,
+        .proof = &run->proof,
     };
-    return error ? error : record_step(&run->record, &step, &run->fail);
+    if (!error)
+        error = record_step(&run->record, &step, &run->fail);
+    run->proof.kept_count = 0;
+    return error;
 }
 
 int run_look_epoch(struct run *run, const struct metrics_epoch *line)
@@ -211,6 +216,6 @@ int run_look_epoch(struct run *run, const struct metrics_epoch *line)
 void run_look_close(struct run *run, enum exit_code code)
 {
     if (run->look && run->step_seconds > 0)
-        record_end(&run->record, (int)code, run->optimizer.updates, &run->fail);
+        record_end(&run->record, (int)code, run->optimizer.updates, &run->proof, &run->fail);
     record_close(&run->record, &run->fail);
 }

@@ -155,6 +155,26 @@ START_TEST(a_summary_counts)
 }
 END_TEST
 
+START_TEST(what_nobody_prints_is_kept_for_the_record_and_never_more_than_there_is_room_for)
+{
+    struct stage stage;
+    char what[2 * PROOF_WHAT_BYTES] = "";
+    memset(what, 'w', sizeof what - 1);
+    stage_open(&stage, 1, true);
+    proof_holds(&stage.proof, 6, "gradient = the other", "hashes", true);
+    for (int i = 0; i < 2 * PROOF_KEPT_MOST; i++)
+        proof_holds(&stage.proof, 7, what, "hashes", false);
+    const struct proof_line *kept = stage.proof.kept;
+    ck_assert_uint_eq(stage.proof.kept_count, PROOF_KEPT_MOST);
+    ck_assert(kept[0].step == 6 && kept[0].holds && kept[1].step == 7 && !kept[1].holds);
+    ck_assert_str_eq(kept[0].what, "gradient = the other");
+    ck_assert_str_eq(kept[0].how, "hashes");
+    ck_assert_uint_eq(strlen(kept[1].what), PROOF_WHAT_BYTES - 1);
+    ck_assert_uint_eq(stage.proof.lines, 2 * PROOF_KEPT_MOST + 1);
+    stage_close(&stage);
+}
+END_TEST
+
 Suite *proof_suite(void)
 {
     Suite *suite = suite_create("proof");
@@ -165,6 +185,8 @@ Suite *proof_suite(void)
     tcase_add_test(tcase, a_nan_on_both_sides_fails);
     tcase_add_loop_test(tcase, other_ranks_and_quiet_runs_say_only_what_fails, 0, 3);
     tcase_add_test(tcase, a_failure_is_placed);
+    tcase_add_test(tcase,
+                   what_nobody_prints_is_kept_for_the_record_and_never_more_than_there_is_room_for);
     tcase_add_loop_test(tcase, a_summary_counts, 0, sizeof summaries / sizeof *summaries);
     suite_add_tcase(suite, tcase);
     return suite;
