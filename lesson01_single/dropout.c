@@ -1,6 +1,7 @@
 /* dropout: units left out of training at random. See the header. */
 #include "lesson01_single/dropout.h"
 #include "common/rng.h"
+#include "lesson01_single/look.h"
 
 enum { WORDS = 4 }; // random numbers that come together
 
@@ -47,6 +48,18 @@ static void row_forward(const struct dropout *dropout, const struct rng *rng, si
     }
 }
 
+/* The same numbers once more. */
+static void show_mask(const struct dropout *dropout, const struct rng *rng, size_t layer,
+                      size_t width)
+{
+    uint32_t words[WORDS];
+    for (size_t unit = 0; unit < width; unit++) {
+        if (unit % WORDS == 0)
+            rng_block(rng, block_of(dropout, layer, unit), words);
+        look_mask(dropout->look, unit, factor_of(dropout->rate, 1, words[unit % WORDS]) > 0);
+    }
+}
+
 void dropout_forward(const struct dropout *dropout, size_t layer, float *y, size_t rows,
                      size_t width)
 {
@@ -54,6 +67,8 @@ void dropout_forward(const struct dropout *dropout, size_t layer, float *y, size
     for (size_t row = 0; row < rows && dropout->rate > 0; row++) {
         rng.sub = dropout->samples[row];
         row_forward(dropout, &rng, layer, y + row * width, width);
+        if (look_wants_mask(dropout->look, layer, row))
+            show_mask(dropout, &rng, layer, width);
     }
 }
 

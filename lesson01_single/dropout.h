@@ -17,11 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct look; // what is measured of a step: look.h
+
 struct dropout {
     float rate; // P, below 1; 0: every unit takes part
     uint64_t seed;
     size_t step;
     const uint32_t *samples; // (rows): the data set index of each row
+    struct look *look;       // is told of the first rows' masks; NULL: off
 };
 
 /* m of one unit. `layer` and `unit` count from 0. */

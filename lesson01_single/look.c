@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { MASK_ROWS_MOST = 8 };
+
 void look_begin(struct look *look, bool due)
 {
     if (!look)
@@ -40,6 +42,23 @@ void look_final(struct look *look, const struct model *model, size_t tensor, con
     look->handed_over = look->micro_batches;
     if (look->due)
         sketch_add(&look->raw[tensor], grad, slice.count, slice.begin);
+}
+
+/* Rows come in order; in backward, when activations are computed again, from the first once more. */
+bool look_wants_mask(struct look *look, size_t layer, size_t row)
+{
+    if (!look || !look->due || layer > 0 || look->micro_batches > 1)
+        return false;
+    if (row != look->mask_rows || row == MASK_ROWS_MOST)
+        return false;
+    look->mask_rows++;
+    return true;
+}
+
+void look_mask(struct look *look, size_t unit, bool kept)
+{
+    if (kept)
+        look->mask += sketch_mix((uint64_t)look->mask_rows << 32 | unit);
 }
 
 void look_update(struct look *look, size_t tensor, struct slice part, const float *grad,

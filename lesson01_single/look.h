@@ -6,7 +6,7 @@
  *
  *     trainer     look_rows     samples of a micro-batch, and what each counts for
  *                 look_final    a tensor's gradient, before anybody reduces it
- *     dropout     look_mask     what is left out of a row
+ *     dropout     look_mask     what is left out of the first rows
  *     optimizer   look_update   what a part of a tensor is updated with
  *                 look_count    the update is made, or skipped
  *
@@ -32,8 +32,8 @@ struct look {
     size_t micro_batches, handed_over; // in which of them, from 1, gradients became final
     struct sketch raw[MODEL_TENSORS_MOST];
 
-    uint64_t mask; // of the first rows' first hidden units
-    size_t mask_rows;
+    uint64_t mask;    // which units of the first hidden layer take part, of the first rows
+    size_t mask_rows; // how many: 0 without dropout
 
     struct sketch reduced[MODEL_TENSORS_MOST], param[MODEL_TENSORS_MOST];
     bool updated;
@@ -49,7 +49,10 @@ void look_begin(struct look *look, bool due); // a step
 /* The samples' indices (rows), and the weight of each without any loss scale. */
 void look_rows(struct look *look, const uint32_t *samples, size_t rows, double weight);
 void look_final(struct look *look, const struct model *model, size_t tensor, const float *grad);
-void look_mask(struct look *look, size_t layer, size_t unit, bool kept);
+
+/* Is this row of the step's first micro-batch one whose mask is told, unit by unit, with what follows? */
+bool look_wants_mask(struct look *look, size_t layer, size_t row);
+void look_mask(struct look *look, size_t unit, bool kept);
 
 /* `part` of the slab, of tensor `tensor`, is updated with `grad` (part.count). */
 void look_update(struct look *look, size_t tensor, struct slice part, const float *grad,

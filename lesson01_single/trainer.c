@@ -190,6 +190,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
                         .trace = trainer->trace,
                         .profile = trainer->profile};
     pass.dropout.step = step->index;
+    pass.dropout.look = trainer->look;
     pass.skipped =
         layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, trainer->rank);
     profile_lap(trainer->profile, PROFILE_DATA);
