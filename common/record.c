@@ -39,9 +39,9 @@ static bool is_ours(const char *path)
     return !read || strcmp(line, start_of_record) == 0;
 }
 
-static int path_of(char path[RANK_PATH_BYTES], const char *directory, int rank)
+static int path_of(char path[RANK_PATH_BYTES], const char *directory, int rank, const char *ending)
 {
-    int length = snprintf(path, RANK_PATH_BYTES, "%s/rank-%d.jsonl", directory, rank);
+    int length = snprintf(path, RANK_PATH_BYTES, "%s/rank-%d.%s", directory, rank, ending);
     return length < RANK_PATH_BYTES ? 0 : -ENAMETOOLONG;
 }
 
@@ -50,8 +50,12 @@ static void remove_others(const char *directory, int world)
 {
     char path[RANK_PATH_BYTES];
     for (int rank = world; rank < ENVIRONMENT_WORLD_MOST; rank++)
-        if (path_of(path, directory, rank) == 0 && access(path, F_OK) == 0 && is_ours(path))
+        if (path_of(path, directory, rank, "jsonl") == 0 && access(path, F_OK) == 0 &&
+            is_ours(path)) {
             unlink(path);
+            path_of(path, directory, rank, "now");
+            unlink(path);
+        }
 }
 
 static int refuse(const struct record *record, int error, struct fail *fail)
@@ -72,13 +76,22 @@ static int open_file(struct record *record, size_t step, struct fail *fail)
                  : 0;
 }
 
+static int open_now(struct record *record, const char *directory, int rank, struct fail *fail)
+{
+    char path[RANK_PATH_BYTES];
+    path_of(path, directory, rank, "now"); // shorter than the other
+    int error = now_open(&record->now, path);
+    return error ? fail_set(fail, error, "--record: cannot write '%s': %s", path, strerror(-error))
+                 : 0;
+}
+
 int record_open(struct record *record, const char *directory, const struct environment *environment,
                 size_t step, struct memory *memory, struct fail *fail)
 {
     *record = (struct record){.memory = memory};
     if (!directory)
         return 0;
-    if (path_of(record->file.path, directory, environment->rank) != 0)
+    if (path_of(record->file.path, directory, environment->rank, "jsonl") != 0)
         return fail_set(fail, -ENAMETOOLONG, "--record: the path is longer than %d bytes: %.60s...",
                         RANK_PATH_BYTES - 1, directory);
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
@@ -90,12 +103,14 @@ int record_open(struct record *record, const char *directory, const struct envir
         return fail_set(fail, -ENOMEM, "no memory for --record");
     if (environment->rank == 0)
         remove_others(directory, environment->world);
-    return open_file(record, step, fail);
+    int error = open_file(record, step, fail);
+    return error ? error : open_now(record, directory, environment->rank, fail);
 }
 
 int record_close(struct record *record, struct fail *fail)
 {
     int error = jsonl_close(&record->file);
+    now_close(&record->now);
     memory_give_back(record->memory, MEMORY_BUFFERS, record->line.text, RECORD_LINE_BYTES);
     record->line.text = NULL;
     return error ? refuse(record, error, fail) : 0;

@@ -8,6 +8,8 @@
  *     epoch   after each epoch: the order of samples, losses, what was evaluated
  *     end     when the process ends by itself: its exit code. A killed one has none
  *
+ * DIR/rank-R.now says what the rank waits for at this moment, if it does (now.h; comm.h says the text).
+ *
  * 64-bit hashes are texts of 16 hexadecimal digits. A list of tensors holds [sum, squares] of each: sketch.h.
  * Of the first steps of a process, and of every 16th, a step line has these as well: of the gradient before
  * and after the reduction, of the new parameters. All numbers are of the variables that were used.
@@ -21,6 +23,7 @@
 #include "common/fail.h"
 #include "common/jsonl.h"
 #include "common/memory.h"
+#include "common/now.h"
 #include "common/options.h"
 #include "common/proof.h"
 #include "common/sketch.h"
@@ -40,6 +43,7 @@ extern const char record_format[]; // "sgd-to-zero-record"
 
 struct record {
     struct jsonl file; // off: every call does nothing
+    struct now now;    // what this rank waits for: DIR/rank-R.now
     struct jsonl_line line;
     struct memory *memory;
     int error; // the first, of a line that could not be written

@@ -6,6 +6,7 @@
  *     incoming.c  bytes from a peer: the header checked, then the payload put in its place
  *     wait.c      drives the loop until all transfers are done, or never will be
  *     silence.c   what is done about it when no byte moves
+ *     watch.c     tells whoever watches what this rank waits for
  *     news.c      errors and goodbyes: recorded, passed on to all peers, heard from all
  *
  * One stream per peer carries its frames in order: data, each expected by a transfer of ours; and
@@ -94,6 +95,8 @@ struct comm {
     uint64_t sent_bytes, sent_messages;
     uint64_t moved_bytes; // of transfers, both ways
     struct silence silence;
+    struct comm_watch watch;
+    uint64_t told_silence;         // the last it was told of; 0: none, or it is over
     char news[WIRE_TEXT_MOST + 1]; // the sentence to pass on
 };
 
@@ -116,6 +119,10 @@ double silence_deadline(const struct comm *comm);
 
 /* It is time: tells the peers, or the log, or records the error. */
 void silence_act(struct comm *comm);
+
+/* This rank is about to sleep in a call; all it waited for has come. */
+void watch_wait(struct comm *comm);
+void watch_go(struct comm *comm);
 
 /* Runs the loop until nothing of the peers' news and frames is under way, or for `seconds`. */
 void wait_sent(struct comm *comm, double seconds);

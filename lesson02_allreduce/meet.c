@@ -94,6 +94,11 @@ static int check_build(struct run *run, const struct comm_config *config)
     return error;
 }
 
+static void on_wait(void *context, const char *text)
+{
+    now_write(context, text);
+}
+
 int meet(struct comm **comm, struct run *run)
 {
     struct choice choice;
@@ -116,6 +121,8 @@ int meet(struct comm **comm, struct run *run)
         error = comm_open(comm, &run->environment, &config, &run->fail);
     if (!error)
         comm_set_choice(*comm, &choice);
+    if (!error && run->options.record)
+        comm_set_watch(*comm, &(struct comm_watch){on_wait, &run->record.now});
     if (run->options.lesson == 2)
         describe_allreduce(run, &choice);
     run->gather = gather_numbers;

@@ -100,6 +100,7 @@ static void block(struct comm *comm)
 {
     uint64_t moved = comm->moved_bytes;
     double deadline = silence_deadline(comm);
+    watch_wait(comm);
     if (comm->due_seconds < deadline)
         sleep_until_due(comm);
     else
@@ -206,6 +207,8 @@ int comm_wait(struct comm *comm)
     }
     if (comm->fail.code)
         news_spread(comm);
+    else
+        watch_go(comm);
     return comm->fail.code;
 }
 
