@@ -81,6 +81,7 @@ struct gradients_facts {
 struct updates_facts {
     size_t skip_step, skip_rank; // the first at which some ranks updated and that one did not
     bool skip_nonfinite;         // it had seen a gradient that was not finite
+    bool skips_all;              // no rank updated, though the options do not allow that
     size_t clip_step;            // the first at which ranks clipped by different factors
     double clip_least, clip_most;
     size_t decay_step; // the first at which another number decayed than weights there are

@@ -58,14 +58,15 @@ static int replayed_init(struct replayed *replayed, const struct casebook *book,
     return sampler_init(&replayed->sampler, book->train_samples, &options, NULL, fail);
 }
 
+/* A process that restarts does so for the epoch it goes on in; what comes at the end of that is not reached. */
 static struct step step_of(const struct replayed *replayed, size_t index)
 {
     const struct sampler *sampler = &replayed->sampler;
     const struct case_rank *first = &replayed->book->ranks[0];
     size_t began = first->starts[casebook_process(replayed->book, index)].first;
-    if (replayed->sampling.restarts)
-        index -= began % sampler->steps_per_epoch;
-    return sampler_step(sampler, index);
+    size_t per_epoch = sampler->steps_per_epoch;
+    bool restarts = replayed->sampling.restarts && index / per_epoch == began / per_epoch;
+    return sampler_step(sampler, restarts ? index - began % per_epoch : index);
 }
 
 static const uint32_t *order_of(struct replayed *replayed, const struct step *step)
@@ -192,11 +193,7 @@ static void choose_epoch(struct doctor *doctor)
     struct samples_facts *facts = &doctor->facts.samples;
     const struct case_rank *first = &book->ranks[0];
     size_t steps = casebook_steps(book);
-    size_t per_epoch =
-        facts->sampling.own_batch
-            ? book->train_samples / (book->options.batch * book->world * book->options.accumulate) +
-                  1
-            : book->steps_per_epoch;
+    size_t per_epoch = book->steps_per_epoch;
     size_t begin = steps > 0 ? first->steps[0].step : 0, end = begin + steps;
     size_t resumed = first->starts[first->start_count - 1].first;
     size_t epoch =

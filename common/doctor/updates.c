@@ -9,14 +9,23 @@
 
 /* --- facts --------------------------------------------------------------------------------------- */
 
+/* Is it a step that all ranks may leave out? Else a run stops there. */
+static bool may_skip(const struct casebook *book)
+{
+    return book->options.on_nonfinite == NONFINITE_SKIP ||
+           book->options.precision != PRECISION_FP32;
+}
+
 static void measure_skips(struct doctor *doctor, size_t k)
 {
     struct updates_facts *facts = &doctor->facts.updates;
     size_t world = doctor->book->world, made = 0;
     for (size_t rank = 0; rank < world; rank++)
         made += doctor_step(doctor, rank, k)->updated;
-    if (made == 0 || made == world || facts->skip_step != NOWHERE)
+    bool alike = made == world || (made == 0 && may_skip(doctor->book));
+    if (alike || facts->skip_step != NOWHERE)
         return;
+    facts->skips_all = made == 0;
     for (size_t rank = world; rank-- > 0;)
         if (!doctor_step(doctor, rank, k)->updated)
             facts->skip_rank = rank;
@@ -128,11 +137,18 @@ static void explain_skip(struct doctor *doctor)
     if (facts->drift_step != NOWHERE)
         finding_evidence(finding, "parameters differ between ranks in step %zu and later",
                          facts->drift_step);
-    finding_deciding(finding,
-                     "who makes an update, which must be all ranks or none: at step %zu rank %zu "
-                     "made none and others "
-                     "did",
-                     facts->skip_step, facts->skip_rank);
+    if (facts->skips_all)
+        finding_deciding(finding,
+                         "who makes an update: at step %zu no rank did, and --on-nonfinite stop "
+                         "should have ended the run "
+                         "there",
+                         facts->skip_step);
+    else
+        finding_deciding(finding,
+                         "who makes an update, which must be all ranks or none: at step %zu rank "
+                         "%zu made none and others "
+                         "did",
+                         facts->skip_step, facts->skip_rank);
 }
 
 /* Where each rank clips before the sum, the factors are another mistake's. */
