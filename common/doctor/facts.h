@@ -72,7 +72,9 @@ struct gradients_facts {
     size_t differ_step; // the first at which ranks were given different gradients
     size_t early_step;  // the first at which gradients were handed over before the last micro-batch
     size_t handed_over, micro_batches; // there
-    size_t least_micro_batches;        // of the steps looked at
+    bool several;                      // at some looks there were several micro-batches
+    bool sync;                         // not all of them were reduced
+    bool single_only;                  // the law is that of the other steps
     size_t wrong_step, wrong_tensor;   // where the plain sum is first left
     double found, expected, bound;     // there
     double worst_share;                // of the bound, where the law holds
@@ -84,6 +86,8 @@ struct updates_facts {
     bool skips_all;              // no rank updated, though the options do not allow that
     size_t clip_step;            // the first at which ranks clipped by different factors
     double clip_least, clip_most;
+    size_t norm_step; // the first at which ranks believed in different norms
+    double norm_least, norm_most;
     size_t decay_step; // the first at which another number decayed than weights there are
     size_t decayed, decaying, trained; // there; of weights; of all that is trained
     size_t no_state_step;              // first step of a resumed process that had no state
@@ -92,8 +96,8 @@ struct updates_facts {
 };
 
 struct masks_facts {
-    size_t looks, equal; // at which ranks with samples drew masks, and where all drew the same
-    size_t step;         // the first of these
+    size_t looks, by_row; // at which a rank drew masks, and where they belong to the row
+    size_t step;          // the first of these
 };
 
 struct losses_facts {

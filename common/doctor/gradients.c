@@ -88,13 +88,20 @@ static double bound_of(const struct doctor *doctor, size_t k, size_t tensor)
 
 /* --- laws ---------------------------------------------------------------------------------------- */
 
+/* A step that was looked at, and of a single micro-batch where the others are another mistake's. */
+static bool is_judged(const struct doctor *doctor, size_t k)
+{
+    return doctor_looked(doctor->book, k) &&
+           (!doctor->facts.gradients.single_only || doctor_step(doctor, 0, k)->micro_batches == 1);
+}
+
 /* Does the law hold for a tensor at all looks? With the gradients of the step before, where that was looked at, too. */
 static bool holds(const struct doctor *doctor, struct gradient_law law, size_t tensor, bool stale)
 {
     const struct casebook *book = doctor->book;
     size_t steps = casebook_steps(book), tested = 0;
     for (size_t k = 0; k < steps; k++) {
-        if (!doctor_looked(book, k) || (stale && (k == 0 || !doctor_looked(book, k - 1))))
+        if (!is_judged(doctor, k) || (stale && (k == 0 || !doctor_looked(book, k - 1))))
             continue;
         size_t number = doctor_step(doctor, 0, k)->step;
         if (stale && casebook_process(book, number) != casebook_process(book, number - 1))
@@ -179,8 +186,7 @@ static void measure_look(struct doctor *doctor, size_t k)
     struct gradients_facts *facts = &doctor->facts.gradients;
     const struct case_step *step = doctor_step(doctor, 0, k);
     facts->looks++;
-    if (step->micro_batches < facts->least_micro_batches)
-        facts->least_micro_batches = step->micro_batches;
+    facts->several = facts->several || step->micro_batches > 1;
     measure_sum(doctor, k);
     if (facts->differ_step == NOWHERE && doctor_owns_all(doctor->book) && ranks_differ(doctor, k))
         facts->differ_step = step->step;
@@ -199,12 +205,27 @@ static void measure_handing(struct doctor *doctor, size_t k)
     }
 }
 
+/* Steps of a single micro-batch tell whether there is another mistake besides. If they do not obey any law, the number of
+ * micro-batches is not to blame. */
+static void blame_sync(struct doctor *doctor)
+{
+    struct gradients_facts *facts = &doctor->facts.gradients;
+    size_t steps = casebook_steps(doctor->book), singles = 0;
+    for (size_t k = 0; k < steps; k++)
+        singles += doctor_looked(doctor->book, k) && doctor_step(doctor, 0, k)->micro_batches == 1;
+    facts->law = (struct gradient_law){0};
+    facts->explained = false;
+    facts->single_only = singles > 0;
+    if (singles > 0)
+        find_law(doctor);
+    facts->sync = facts->early_step != NOWHERE || singles == 0 || facts->explained;
+}
+
 void gradients_measure(struct doctor *doctor)
 {
     struct gradients_facts *facts = &doctor->facts.gradients;
     size_t steps = casebook_steps(doctor->book);
     facts->differ_step = facts->early_step = facts->wrong_step = NOWHERE;
-    facts->least_micro_batches = SIZE_MAX;
     for (size_t k = 0; k < steps; k++) {
         measure_handing(doctor, k);
         if (doctor_looked(doctor->book, k))
@@ -212,6 +233,9 @@ void gradients_measure(struct doctor *doctor)
     }
     if (facts->looks > 0)
         find_law(doctor);
+    if (facts->early_step != NOWHERE ||
+        (facts->several && (!facts->explained || facts->differ_step != NOWHERE)))
+        blame_sync(doctor);
 }
 
 /* --- what they mean ------------------------------------------------------------------------------ */
@@ -316,28 +340,27 @@ static void explain_unknown(struct doctor *doctor)
                      "sketches of the gradients before and after the reduction, tensor by tensor");
 }
 
-void gradients_explain(struct doctor *doctor)
+static void explain_law(struct doctor *doctor)
 {
     const struct gradients_facts *facts = &doctor->facts.gradients;
-    bool several = facts->least_micro_batches > 1;
-    if (facts->early_step != NOWHERE ||
-        (facts->looks > 0 && several && (!facts->explained || facts->differ_step != NOWHERE))) {
-        explain_sync(doctor);
-        return;
-    }
-    if (facts->looks == 0)
-        return;
-    if (!facts->explained || facts->differ_step != NOWHERE) {
-        explain_unknown(doctor);
-        return;
-    }
     if (facts->law.divided)
         explain_twice(doctor);
     if (facts->law.own != CLIP_NONE)
         explain_clip(doctor);
     if (facts->stale_count > 0)
         explain_stale(doctor);
-    if (facts->wrong_step == NOWHERE && doctor->book->world > 1)
+}
+
+void gradients_explain(struct doctor *doctor)
+{
+    const struct gradients_facts *facts = &doctor->facts.gradients;
+    if (facts->sync)
+        explain_sync(doctor);
+    if (facts->explained)
+        explain_law(doctor);
+    else if (facts->looks > 0 && !facts->sync)
+        explain_unknown(doctor);
+    if (facts->looks > 0 && facts->wrong_step == NOWHERE && !facts->sync && doctor->book->world > 1)
         verdict_looked(doctor->verdict, "gradients",
                        "the sum of the ranks' own ones, for %zu tensors at %zu steps, to %.2g of "
                        "what rounding allows",

@@ -33,21 +33,29 @@ static void measure_skips(struct doctor *doctor, size_t k)
     facts->skip_nonfinite = doctor_step(doctor, facts->skip_rank, k)->nonfinite;
 }
 
+/* Of the factors and the norms that ranks had at a step, the least and the largest; NaN counts for nothing. */
 static void measure_clips(struct doctor *doctor, size_t k)
 {
     struct updates_facts *facts = &doctor->facts.updates;
-    double least = INFINITY, most = 0;
+    double least = INFINITY, most = 0, norm_least = INFINITY, norm_most = 0;
     for (size_t rank = 0; rank < doctor->book->world; rank++) {
-        double clip = doctor_step(doctor, rank, k)->clip; // NaN: no update
-        least = fmin(least, clip);
-        most = fmax(most, clip);
+        const struct case_step *step = doctor_step(doctor, rank, k);
+        least = fmin(least, step->clip);
+        most = fmax(most, step->clip);
+        norm_least = fmin(norm_least, step->grad_norm);
+        norm_most = fmax(norm_most, step->grad_norm);
     }
     facts->clipped += most < 1 && most > 0;
-    if (!(least < most) || facts->clip_step != NOWHERE)
-        return;
-    facts->clip_step = doctor_step(doctor, 0, k)->step;
-    facts->clip_least = least;
-    facts->clip_most = most;
+    if (least < most && facts->clip_step == NOWHERE) {
+        facts->clip_step = doctor_step(doctor, 0, k)->step;
+        facts->clip_least = least;
+        facts->clip_most = most;
+    }
+    if (norm_least < norm_most && facts->norm_step == NOWHERE) {
+        facts->norm_step = doctor_step(doctor, 0, k)->step;
+        facts->norm_least = norm_least;
+        facts->norm_most = norm_most;
+    }
 }
 
 static void count_parameters(struct doctor *doctor)
@@ -112,7 +120,7 @@ void updates_measure(struct doctor *doctor)
 {
     struct updates_facts *facts = &doctor->facts.updates;
     size_t steps = casebook_steps(doctor->book);
-    facts->skip_step = facts->clip_step = facts->decay_step = NOWHERE;
+    facts->skip_step = facts->clip_step = facts->norm_step = facts->decay_step = NOWHERE;
     facts->no_state_step = facts->drift_step = NOWHERE;
     count_parameters(doctor);
     for (size_t k = 0; k < steps; k++) {
@@ -151,18 +159,27 @@ static void explain_skip(struct doctor *doctor)
                          facts->skip_step, facts->skip_rank);
 }
 
-/* Where each rank clips before the sum, the factors are another mistake's. */
-static void explain_clips(struct doctor *doctor)
+/* All ranks clip by one norm, that of the whole gradient. Where each has its own gradient, that is another mistake's. */
+static bool explain_clips(struct doctor *doctor)
 {
     const struct updates_facts *facts = &doctor->facts.updates;
-    if (doctor_owns_all(doctor->book) || doctor->facts.gradients.law.own != CLIP_NONE)
-        return;
+    bool differ = facts->clip_step != NOWHERE || facts->norm_step != NOWHERE;
+    if (!differ || doctor_owns_all(doctor->book) || doctor->book->options.clip == 0)
+        return false;
     struct finding *finding = verdict_member(doctor->verdict, ZOO_CLIP_PER_SHARD, CERTAIN);
-    finding_deciding(finding,
-                     "the factor gradients are clipped by, which must be one on all ranks: at step "
-                     "%zu it is from %.4g to "
-                     "%.4g",
-                     facts->clip_step, facts->clip_least, facts->clip_most);
+    if (facts->clip_step != NOWHERE)
+        finding_evidence(finding, "at step %zu ranks clipped by factors from %.4g to %.4g",
+                         facts->clip_step, facts->clip_least, facts->clip_most);
+    if (facts->norm_step != NOWHERE)
+        finding_deciding(finding,
+                         "the norm that ranks clip by, which must be the whole gradient's on all "
+                         "of them: at step %zu it is "
+                         "from %.4g to %.4g",
+                         facts->norm_step, facts->norm_least, facts->norm_most);
+    else
+        finding_deciding(finding,
+                         "the factor gradients are clipped by, which must be one on all ranks");
+    return true;
 }
 
 static void explain_decay(struct doctor *doctor)
@@ -199,9 +216,7 @@ void updates_explain(struct doctor *doctor)
     size_t world = doctor->book->world;
     if (facts->skip_step != NOWHERE)
         explain_skip(doctor);
-    if (facts->clip_step != NOWHERE)
-        explain_clips(doctor);
-    else if (doctor->book->options.clip > 0)
+    if (!explain_clips(doctor) && doctor->book->options.clip > 0 && facts->clip_step == NOWHERE)
         verdict_looked(verdict, "clipping", "one factor on all ranks, below 1 at %zu steps",
                        facts->clipped);
     if (facts->decay_step != NOWHERE)
