@@ -137,15 +137,18 @@ int jsonl_open(struct jsonl *file, size_t step, jsonl_over over, struct jsonl_li
     return error;
 }
 
-/* The rest after an interruption, or what tells why there is no room for it. */
+/* The rest after an interruption, or what tells why there is no room for it. Half a line does not stay. */
 static int write_all(int file, const char *text, size_t length)
 {
-    while (length > 0) {
-        ssize_t written = write(file, text, length);
-        if (written < 0 && errno != EINTR)
-            return -errno;
-        text += written > 0 ? written : 0;
-        length -= written > 0 ? (size_t)written : 0;
+    size_t done = 0;
+    while (done < length) {
+        ssize_t written = write(file, text + done, length - done);
+        int error = written < 0 && errno != EINTR ? -errno : 0;
+        if (error && done > 0 && ftruncate(file, lseek(file, 0, SEEK_CUR) - (off_t)done) != 0)
+            return error; // of a pipe nothing can be taken back
+        if (error)
+            return error;
+        done += written > 0 ? (size_t)written : 0;
     }
     return 0;
 }

@@ -189,8 +189,8 @@ static void add_proof(struct jsonl_line *line, const struct proof *proof)
 
 static int finish(struct record *record)
 {
-    int error = jsonl_write(&record->file, &record->line);
-    record->error = record->error ? record->error : error;
+    if (!record->error)
+        record->error = jsonl_write(&record->file, &record->line);
     return record->error;
 }
 

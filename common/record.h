@@ -46,7 +46,7 @@ struct record {
     struct now now;    // what this rank waits for: DIR/rank-R.now
     struct jsonl_line line;
     struct memory *memory;
-    int error; // the first, of a line that could not be written
+    int error; // of the first line that could not be written; none is after it
 };
 
 struct record_tensor {

@@ -111,10 +111,9 @@ void comm_set_choice(struct comm *comm, const struct choice *choice);
  * so (a bucket's index, a tensor's). 0 at the start. */
 void comm_tag(struct comm *comm, uint32_t tag);
 
-/* Whoever wants to know what this rank waits for, while it does: called before it goes to sleep, and with "" when it
- * goes on. Text is one JSON object below COMM_WATCH_BYTES: the call's number and description, how many bytes are
- * still to come, the ranks that are awaited (the first 8), and when this was, on clock_seconds(). Called by the
- * communicator's thread. */
+/* Whoever wants to know what this rank waits for: called before it goes to sleep, and with "" when it goes on. Text is
+ * a JSON object below COMM_WATCH_BYTES: the call's number and description, the bytes still to come, the ranks awaited
+ * (the first 8), and when this was, on clock_seconds(). */
 enum { COMM_WATCH_BYTES = 256 };
 struct comm_watch {
     void (*on_wait)(void *context, const char *text); // NULL: nobody

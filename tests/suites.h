@@ -12,6 +12,7 @@ Suite *linkspec_suite(void);
 Suite *options_suite(void);
 Suite *zoo_suite(void);
 Suite *metrics_suite(void);
+Suite *record_suite(void);
 Suite *trace_suite(void);
 Suite *timeline_suite(void);
 Suite *profile_suite(void);
@@ -221,6 +222,7 @@ static const struct suite_entry suites[] = {
     {"traces", traces_suite},
     {"forks", forks_suite},
     {"standard_files", standard_files_suite},
+    {"record", record_suite},
     {"accumulate", accumulate_suite},
     {"shares", shares_suite},
     {"stairs", stairs_suite},
