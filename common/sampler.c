@@ -6,6 +6,7 @@
  */
 #include "common/sampler.h"
 #include "common/rng.h"
+#include "common/zoo.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -56,6 +57,9 @@ int sampler_init(struct sampler *sampler, size_t count, const struct options *op
         .batch = options->batch,
         .accumulate = options->accumulate,
         .seed = options->seed,
+        .order_seed = options->seed,
+        .same_order = zoo_has(options, ZOO_NO_SET_EPOCH),
+        .same_share = zoo_has(options, ZOO_SAME_SHARD),
         .shuffle = options->shuffle,
         .drop_last = options->drop_last,
         .order_epoch = SIZE_MAX, // none yet
@@ -104,7 +108,7 @@ struct slice sampler_share(const struct sampler *sampler, const struct step *ste
     assert(m < sampler_micro_batches(sampler, step));
     size_t begin = m * sampler->batch;
     size_t count = smaller(sampler->batch, step->samples.count - begin);
-    struct slice share = slice_of(count, world, rank);
+    struct slice share = slice_of(count, world, sampler->same_share ? 0 : rank);
     share.begin += step->samples.begin + begin;
     return share;
 }
@@ -113,7 +117,8 @@ const uint32_t *sampler_order(struct sampler *sampler, size_t epoch)
 {
     if (sampler->order_epoch == epoch)
         return sampler->order;
-    struct rng rng = {.seed = sampler->seed, .stream = RNG_SHUFFLE, .sub = (uint32_t)epoch};
+    uint32_t drawn = sampler->same_order ? 0 : (uint32_t)epoch;
+    struct rng rng = {.seed = sampler->order_seed, .stream = RNG_SHUFFLE, .sub = drawn};
     if (sampler->shuffle)
         rng_permutation(&rng, sampler->order, sampler->count);
     else

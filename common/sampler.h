@@ -34,6 +34,9 @@ struct sampler {
     size_t count; // samples of the training set
     size_t batch, accumulate;
     uint64_t seed;
+    uint64_t order_seed; // what the order is really drawn from: seed, unless a mistake is planted
+    bool same_order;     // a mistake: every epoch's is that of epoch 0 (--inject no-set-epoch)
+    bool same_share;     // a mistake: every rank's is that of rank 0 (--inject same-shard)
     bool shuffle, drop_last;
     size_t steps_per_epoch;
     uint32_t *order; // (count): the permutation of order_epoch

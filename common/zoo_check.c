@@ -57,6 +57,19 @@ static int check_flags(struct reading *reading, const struct zoo_row *row)
     return 0;
 }
 
+/* Plain SGD has no state to forget. */
+static int check_state(struct reading *reading)
+{
+    const struct options *options = reading->options;
+    bool forgets = zoo_has(options, ZOO_RESUME_WITHOUT_MOMENTUM);
+    if (!forgets || options->optimizer != OPTIMIZER_SGD || options->momentum > 0)
+        return 0;
+    return fail_set(reading->fail, -EINVAL,
+                    "--inject %s means nothing with --optimizer sgd and --momentum 0, which keeps "
+                    "no state",
+                    zoo_table[ZOO_RESUME_WITHOUT_MOMENTUM].name);
+}
+
 static int check_member(struct reading *reading, enum zoo_member member)
 {
     const struct zoo_row *row = &zoo_table[member];
@@ -77,7 +90,7 @@ int options_check_zoo(struct reading *reading)
     for (int member = 0; member < ZOO_MEMBERS && !error; member++)
         if (zoo_has(reading->options, (enum zoo_member)member))
             error = check_member(reading, (enum zoo_member)member);
-    return error;
+    return error ? error : check_state(reading);
 }
 
 /* The batch that was asked for is taken to be each rank's: as if --per-rank-batch had been given. */
@@ -88,10 +101,15 @@ static void ask_per_rank(struct reading *reading)
     options_count_given(reading, "batch", false);
 }
 
+/* A rate that the network bears once it has learnt something, but not in its first updates. */
 static void ask_scaled_rate(struct reading *reading)
 {
-    reading->options->lr_scale = LR_SCALE_LINEAR;
+    struct options *options = reading->options;
+    options->lr_scale = LR_SCALE_LINEAR;
     options_count_given(reading, "lr-scale", true);
+    if (!options_given(reading, "lr"))
+        options->lr = options->optimizer == OPTIMIZER_SGD ? 0.5 : 0.05;
+    options_count_given(reading, "lr", true);
 }
 
 /* The proof is off: it would stop the run before there is anything to see. */

@@ -65,7 +65,7 @@ void dropout_forward(const struct dropout *dropout, size_t layer, float *y, size
 {
     struct rng rng = {.seed = dropout->seed, .stream = RNG_DROPOUT};
     for (size_t row = 0; row < rows && dropout->rate > 0; row++) {
-        rng.sub = dropout->samples[row];
+        rng.sub = dropout->by_row ? (uint32_t)row : dropout->samples[row];
         row_forward(dropout, &rng, layer, y + row * width, width);
         if (look_wants_mask(dropout->look, layer, row))
             show_mask(dropout, &rng, layer, width);

@@ -14,6 +14,7 @@
 #ifndef LESSON01_DROPOUT_H
 #define LESSON01_DROPOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct dropout {
     size_t step;
     const uint32_t *samples; // (rows): the data set index of each row
     struct look *look;       // is told of the first rows' masks; NULL: off
+    bool by_row; // a mistake: a mask belongs to a row, on whichever rank (--inject same-dropout)
 };
 
 /* m of one unit. `layer` and `unit` count from 0. */

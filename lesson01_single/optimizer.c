@@ -148,7 +148,8 @@ static void update_slice(const struct optimizer *optimizer, const struct arrays 
             .param = param_at(optimizer, arrays, part.begin, at),
             .grad = arrays->grad + optimizer_grad_at(optimizer, part.begin, at),
             .count = part.count,
-            .decay = tensor->decays ? (float)optimizer->weight_decay : 0,
+            .decay =
+                tensor->decays || optimizer->decays_biases ? (float)optimizer->weight_decay : 0,
         };
         for (size_t j = 0; j < optimizer->states; j++)
             run.state[j] = arrays->state[j] + (at - arrays->first);

@@ -50,6 +50,7 @@ struct optimizer {
     const struct optimizer_store *store; // they are here
     size_t updates;                      // made so far, and
     size_t skipped;                      // of them, how many changed nothing: not in Adam's t
+    bool decays_biases;                  // a mistake (--inject decay-biases)
     struct trace *trace;                 // NULL: off
     struct profile *profile;             // NULL: off
     struct look *look;                   // NULL: off

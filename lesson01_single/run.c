@@ -74,6 +74,7 @@ int run_start(struct run *run, const struct slice *owned, size_t owned_count)
     if (error)
         return fail_set(&run->fail, error, "no memory for the optimizer's state");
     run->optimizer.store = run->store;
+    run->optimizer.decays_biases = zoo_has(options, ZOO_DECAY_BIASES);
     run->optimizer.packed_grad = options->stage >= 2;
     run->optimizer.packed_param = options->stage >= 3;
     run->optimizer.tiled_param = run->param_store != NULL;
@@ -105,6 +106,8 @@ bool run_next(struct run *run, struct step *step)
     if (run->optimizer.updates >= run->updates)
         return false;
     *step = sampler_step(&run->sampler, run->optimizer.updates);
+    if (zoo_has(&run->options, ZOO_RESUME_REPEATS_DATA))
+        step->samples = mistakes_repeated(&run->sampler, step, run->verified_from);
     run->step_seconds = clock_seconds();
     run_look_next(run, step);
     if (run->trace)
@@ -139,6 +142,7 @@ static void end_wait(struct run *run)
 int run_loss(struct run *run, const struct step *step)
 {
     double mine[RUN_LOSS_NUMBERS], all[RUN_LOSS_NUMBERS * WORLD_MOST];
+    mistakes_reduced(run->trainer.mistakes, &run->optimizer, run->grad, run->scale.value);
     size_t count = run_finite_numbers(run, mine);
     end_wait(run);
     int error = run_share(run, mine, count, all);
@@ -177,8 +181,10 @@ int run_rate(struct run *run, const struct step *step, double norm, struct rate 
     run->norm = norm;
     size_t made = run->optimizer.updates - run->optimizer.skipped;
     run->lr = schedule_lr(&run->options, made, run->updates);
-    *rate = (struct rate){
-        .lr = (float)run->lr, .clip = norm_clip(norm, run->options.clip), .skip = run->skip};
+    bool clipped = zoo_has(&run->options, ZOO_CLIP_BEFORE_REDUCE); // by each rank, a mistake
+    *rate = (struct rate){.lr = (float)run->lr,
+                          .clip = clipped ? 1 : norm_clip(norm, run->options.clip),
+                          .skip = run->skip || run->mistakes.skips};
     run_finite_keep(run);
     profile_lap(run->profile, PROFILE_OTHER);
     return 0;

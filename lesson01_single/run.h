@@ -31,6 +31,7 @@
 #include "lesson01_single/checkpoint.h"
 #include "lesson01_single/look.h"
 #include "lesson01_single/loss_scale.h"
+#include "lesson01_single/mistakes.h"
 #include "lesson01_single/optimizer.h"
 #include "lesson01_single/trainer.h"
 
@@ -75,6 +76,8 @@ struct run {
     struct checkpoint_source source;     // what the run goes on from; of lesson 0: nothing
     const struct optimizer_store *param_store; // of packed parameters; NULL: they are in param
 
+    struct mistakes mistakes; // what --inject plants
+
     struct proof proof;
     struct metrics metrics;
     struct progress progress;
@@ -109,6 +112,9 @@ struct run {
     struct metrics_offload offload;          // of the last step, where there is one (lesson 4)
     struct metrics_offload all_offload;      // of all steps that are in `times`
 };
+
+/* What the first weights are drawn from. */
+uint64_t run_weights_seed(const struct run *run);
 
 /* The parameters a run begins with, of a slice of the slab: what --init says. 0, or an error. */
 int run_init_values(struct run *run, struct slice slice, float *values);

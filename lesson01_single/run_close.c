@@ -113,6 +113,7 @@ static int summarize(struct run *run)
 
 static void release(struct run *run)
 {
+    mistakes_release(&run->mistakes);
     optimizer_release(&run->optimizer);
     trainer_release(&run->trainer);
     memory_return(&run->memory, MEMORY_PARAMETERS, run->param, run->model.count);

@@ -169,6 +169,8 @@ int run_finite_judge(struct run *run, const struct step *step, const double *all
     run->skip = false;
     run->culprit = run->environment.world > 1 ? verdict.rank : 0;
     run->loss = verdict.loss / (double)step->samples.count;
+    if (zoo_has(&run->options, ZOO_RANK0_LOSS_ONLY) && run->trainer.samples > 0)
+        run->loss = run->trainer.loss / (double)run->trainer.samples;
     if (finite || is_for_the_proof(run, step, &verdict))
         return 0;
     bool shrinks = isfinite(verdict.loss) && loss_scale_can_shrink(&run->scale);

@@ -111,8 +111,8 @@ void run_look_begin(struct run *run)
         .param_hash = hash_param(run, &hash) ? &hash : NULL,
         .param = run->look->param,
         .state_norm = state_norm(run),
-        .weights = hash_stream(run->options.seed, RNG_WEIGHTS),
-        .shuffle = hash_stream(run->sampler.seed, RNG_SHUFFLE),
+        .weights = hash_stream(run_weights_seed(run), RNG_WEIGHTS),
+        .shuffle = hash_stream(run->sampler.order_seed, RNG_SHUFFLE),
         .dropout = hash_stream(run->trainer.dropout.seed, RNG_DROPOUT),
         .ledger = &run->memory,
     };

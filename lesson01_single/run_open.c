@@ -56,11 +56,17 @@ static int plan_model(struct run *run)
     return error;
 }
 
+uint64_t run_weights_seed(const struct run *run)
+{
+    bool own = zoo_has(&run->options, ZOO_SEED_PER_RANK); // a mistake
+    return run->options.seed + (own ? (uint64_t)run->environment.rank : 0);
+}
+
 int run_init_values(struct run *run, struct slice slice, float *values)
 {
     const struct options *options = &run->options;
     if (strcmp(options->init, "he") == 0)
-        model_init_he_part(&run->model, slice, values, options->seed);
+        model_init_he_part(&run->model, slice, values, run_weights_seed(run));
     else if (strncmp(options->init, "const:", 6) == 0)
         for (size_t i = 0; i < slice.count; i++)
             values[i] = options->init_value;
@@ -87,7 +93,7 @@ static int init_parameters(struct run *run)
 static int init_trainer(struct run *run)
 {
     size_t world = (size_t)run->environment.world;
-    size_t most = run->options.batch < run->train.count ? run->options.batch : run->train.count;
+    size_t most = run->sampler.batch < run->train.count ? run->sampler.batch : run->train.count;
     run->scale = loss_scale_first(&run->options);
     struct trainer like = {
         .model = &run->model,
@@ -107,6 +113,39 @@ static int init_trainer(struct run *run)
     if (error)
         return fail_set(&run->fail, error, "no memory for the activations of %zu samples", most);
     return 0;
+}
+
+/* Room for what is planted; without --inject nobody asks. */
+static int init_mistakes(struct run *run)
+{
+    if (!run->options.inject)
+        return 0;
+    const struct environment *environment = &run->environment;
+    int error = mistakes_init(&run->mistakes, &run->options, environment->rank, environment->world,
+                              run->model.count);
+    if (error)
+        return fail_set(&run->fail, error, "no memory for --inject");
+    mistakes_spoil(&run->mistakes, &run->train);
+    run->trainer.mistakes = &run->mistakes;
+    return 0;
+}
+
+/* What the sampler takes the command line to say. */
+static struct options sampled_options(const struct run *run)
+{
+    struct options options = run->options;
+    if (zoo_has(&options, ZOO_BATCH_NOT_DIVIDED)) // a mistake: each rank takes so many
+        options.batch *= (size_t)run->environment.world;
+    return options;
+}
+
+static int init_sampler(struct run *run)
+{
+    struct options options = sampled_options(run);
+    int error = sampler_init(&run->sampler, run->train.count, &options, &run->memory, &run->fail);
+    if (zoo_has(&options, ZOO_SHUFFLE_PER_RANK)) // a mistake
+        run->sampler.order_seed += (uint64_t)run->environment.rank;
+    return error;
 }
 
 static int count_updates(struct run *run)
@@ -171,7 +210,7 @@ static int plan(struct run *run)
     run->exit_code = EXIT_USAGE; // what fails here was asked for by a flag
     error = plan_model(run);
     if (!error)
-        error = sampler_init(&run->sampler, run->train.count, options, &run->memory, &run->fail);
+        error = init_sampler(run);
     if (!error)
         error = count_updates(run);
     if (!error)
@@ -186,6 +225,8 @@ int run_build(struct run *run)
         error = init_parameters(run);
     if (!error)
         error = init_trainer(run);
+    if (!error)
+        error = init_mistakes(run);
     return error ? error : open_directories(run);
 }
 

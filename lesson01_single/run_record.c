@@ -98,6 +98,27 @@ static int refuse_update(struct run *run, const char *what, double value)
                     run->optimizer.updates - 1, what, value);
 }
 
+static void add_totals(struct totals *sum, struct totals more)
+{
+    sum->loss += more.loss;
+    sum->correct += more.correct;
+    sum->samples += more.samples;
+}
+
+/* A mistake: short shares are padded with the first samples until all are `most`. Returns how many samples that
+ * makes, over all ranks. */
+static size_t add_padding(struct run *run, struct totals *mine, size_t most)
+{
+    size_t world = (size_t)run->environment.world, rank = (size_t)run->environment.rank;
+    size_t uneven = run->test.count % world;
+    struct slice first = {0, 0};
+    if (mine->samples < most)
+        first = (struct slice){(rank - uneven) % run->test.count, 1};
+    if (uneven > 0)
+        add_totals(mine, trainer_evaluate_in(&run->trainer, &run->test, first, 1));
+    return most * world;
+}
+
 /* Each rank evaluates its slice of the test set; every sample is counted once. */
 static int evaluate(struct run *run)
 {
@@ -107,6 +128,9 @@ static int evaluate(struct run *run)
     struct totals mine =
         trainer_evaluate_in(&run->trainer, &run->test, slice_of(run->test.count, world, rank),
                             trainer_passes(&run->trainer, most));
+    size_t samples = run->test.count;
+    if (zoo_has(&run->options, ZOO_EVAL_PADDING_COUNTED))
+        samples = add_padding(run, &mine, most);
     double numbers[2] = {mine.loss, (double)mine.correct}, all[2 * ENVIRONMENT_WORLD_MOST];
     double loss = 0, correct = 0;
     int error = run_share(run, numbers, 2, all);
@@ -118,8 +142,8 @@ static int evaluate(struct run *run)
     }
     if (error || run->test.count == 0)
         return error; // test_loss and accuracy stay NaN, which is said as "no test samples"
-    run->test_loss = loss / (double)run->test.count;
-    run->accuracy = run->test.labels ? correct / (double)run->test.count : NAN;
+    run->test_loss = loss / (double)samples;
+    run->accuracy = run->test.labels ? correct / (double)samples : NAN;
     return isfinite(run->test_loss) ? 0 : refuse_update(run, "the test loss", run->test_loss);
 }
 

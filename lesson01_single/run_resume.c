@@ -74,6 +74,8 @@ int run_resume(struct run *run)
     if (!error && directory)
         error = checkpoint_load(&checkpoint, directory, &run->source, &run->fail);
     if (!error && directory)
+        error = mistakes_forget(run->trainer.mistakes, &run->optimizer, &run->fail);
+    if (!error && directory)
         error = check_updates(run, directory);
     return compare_updates(run, error);
 }

@@ -30,7 +30,8 @@ int trainer_init(struct trainer *trainer, const struct trainer *like, size_t row
     trainer->targets = NULL;
     trainer->precision.param = NULL;
     trainer->looks = false;
-    trainer->trace = NULL; // its owner sets them
+    trainer->mistakes = NULL; // its owner sets them
+    trainer->trace = NULL;
     trainer->profile = NULL;
     trainer->look = NULL;
     int error = activations_init_every(&trainer->activations, trainer->model, rows,
@@ -134,15 +135,27 @@ static void gather(struct trainer *trainer, const struct dataset *dataset, size_
         copy_row(trainer->targets, dataset->targets, row, index, dataset->outputs);
 }
 
-/* The summed loss of the rows at hand; their outputs become gradients, each times weight. */
-static double loss_of_rows(struct trainer *trainer, const struct dataset *dataset, size_t rows,
-                           float weight)
+/* The summed loss of some of the rows at hand; their outputs become gradients, each times weight. */
+static double loss_of_rows(struct trainer *trainer, const struct dataset *dataset,
+                           struct slice rows, float weight)
 {
-    struct loss_shape shape = {.rows = rows, .outputs = dataset->outputs};
-    float *output = trainer->activations.a[trainer->model->layers];
+    size_t outputs = dataset->outputs;
+    struct loss_shape shape = {.rows = rows.count, .outputs = outputs};
+    float *output = trainer->activations.a[trainer->model->layers] + rows.begin * outputs;
     if (dataset->labels)
-        return loss_cross_entropy(output, trainer->labels, weight, shape);
-    return loss_squared_error(output, trainer->targets, weight, shape);
+        return loss_cross_entropy(output, trainer->labels + rows.begin, weight, shape);
+    return loss_squared_error(output, trainer->targets + rows.begin * outputs, weight, shape);
+}
+
+/* The same, without what is not finite: a mistake (--inject skip-one-rank). */
+static double finite_loss_of_rows(struct trainer *trainer, size_t rows, float weight)
+{
+    double sum = 0;
+    for (size_t row = 0; row < rows; row++) {
+        double loss = loss_of_rows(trainer, trainer->dataset, (struct slice){row, 1}, weight);
+        sum += isfinite(loss) ? loss : 0;
+    }
+    return sum;
 }
 
 static void fetch_rows(struct trainer *trainer, const struct pass *pass)
@@ -157,20 +170,23 @@ static void fetch_rows(struct trainer *trainer, const struct pass *pass)
 }
 
 /* Some of a micro-batch's samples: forward, loss, backward. */
-static void train_rows(struct trainer *trainer, const struct pass *pass, float weight,
+static void train_rows(struct trainer *trainer, const struct pass *pass, float weight, float *grad,
                        const struct model_listener *listener)
 {
+    bool leaves_out = mistakes_make(trainer->mistakes, ZOO_SKIP_ONE_RANK);
     fetch_rows(trainer, pass);
     look_rows(trainer->look, pass->dropout.samples, pass->rows,
               (double)(weight / scale_of(trainer)));
     model_forward(trainer->model, weights_of(trainer), &trainer->activations, pass);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
     double began = trace_begin(trainer->trace);
-    trainer->loss += loss_of_rows(trainer, trainer->dataset, pass->rows, weight);
+    trainer->loss +=
+        leaves_out ? finite_loss_of_rows(trainer, pass->rows, weight)
+                   : loss_of_rows(trainer, trainer->dataset, (struct slice){0, pass->rows}, weight);
     trainer->samples += pass->rows;
     trace_end(trainer->trace, TRACE_LOSS, 0, began);
     profile_lap(trainer->profile, PROFILE_LOSS);
-    model_backward(trainer->model, weights_of(trainer), &trainer->activations, pass, trainer->grad,
+    model_backward(trainer->model, weights_of(trainer), &trainer->activations, pass, grad,
                    listener);
     profile_lap(trainer->profile, PROFILE_ELEMENTWISE);
 }
@@ -191,6 +207,7 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
                         .profile = trainer->profile};
     pass.dropout.step = step->index;
     pass.dropout.look = trainer->look;
+    pass.dropout.by_row = mistakes_make(trainer->mistakes, ZOO_SAME_DROPOUT);
     pass.skipped =
         layer_drop_skipped(&trainer->layer_drop, trainer->model, step->index, trainer->rank);
     profile_lap(trainer->profile, PROFILE_DATA);
@@ -202,14 +219,23 @@ void trainer_gradient(struct trainer *trainer, const struct step *step)
     trainer->loss = 0;
     trainer->nonfinite = false;
     trainer->samples = 0;
+    mistakes_begin(trainer->mistakes);
     for (size_t m = 0; m < batches; m++) {
         struct slice share =
             sampler_share(trainer->sampler, step, m, trainer->world, trainer->rank);
         bool last = m + 1 == batches; // only now is a tensor's gradient final
+        float *grad = trainer->grad;
+        if (trainer->mistakes) {
+            last = mistakes_hand_over(trainer->mistakes, m, last);
+            grad = mistakes_slab(trainer->mistakes, grad, last);
+            weight = scale_of(trainer) /
+                     mistakes_samples(trainer->mistakes, trainer->sampler, step, share.count);
+        }
         pass.rows = share.count;
         pass.dropout.samples = order + share.begin;
-        train_rows(trainer, &pass, weight, last ? &listener : &nobody);
+        train_rows(trainer, &pass, weight, grad, last ? &listener : &nobody);
     }
+    mistakes_own(trainer->mistakes, trainer->grad, trainer->samples, step->samples.count);
     trainer->ended_seconds = clock_seconds();
     trainer->seconds = trainer->ended_seconds - began;
 }
@@ -227,7 +253,7 @@ static void evaluate_rows(struct trainer *trainer, const struct dataset *dataset
     if (dataset->labels)
         totals->correct +=
             loss_correct(trainer->activations.a[trainer->model->layers], trainer->labels, shape);
-    totals->loss += loss_of_rows(trainer, dataset, samples.count, 1);
+    totals->loss += loss_of_rows(trainer, dataset, (struct slice){0, samples.count}, 1);
     totals->samples += samples.count;
 }
 

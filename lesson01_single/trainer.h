@@ -14,6 +14,7 @@
 #include "common/sampler.h"
 #include "lesson01_single/activations.h"
 #include "lesson01_single/layer_drop.h"
+#include "lesson01_single/mistakes.h"
 #include "lesson01_single/look.h"
 #include "lesson01_single/model.h"
 
@@ -43,6 +44,7 @@ struct trainer {
     struct trace *trace;            // of the training passes; NULL: off
     struct profile *profile;        // likewise
     struct look *look;              // likewise
+    struct mistakes *mistakes;      // that are planted; NULL: none
     struct memory *memory;
 };
 

@@ -14,7 +14,7 @@ int against_single_init(struct against_single *against, struct run *run, const s
     if (run->options.verify == 0)
         return 0;
     size_t count = run->model.count, world = (size_t)run->environment.world;
-    size_t batch = run->options.batch;
+    size_t batch = run->sampler.batch;
     struct trainer like = *of;
     like.recompute = 1; // all kept: what is computed again is held against it
     like.listener = (struct model_listener){0};

@@ -86,7 +86,7 @@ int ddp_init_over(struct ddp *ddp, struct run *run, struct comm *comm, struct me
 {
     ddp->comm = comm;
     ddp->model = &run->model;
-    ddp->overlap = run->options.overlap;
+    ddp->overlap = run->options.overlap && !mistakes_hold_back(ddp->mistakes);
     ddp->find_unused = run->options.find_unused;
     ddp->updates = &run->optimizer.updates;
     struct bucket_order order = bucket_order_reverse(&run->model);
@@ -112,7 +112,10 @@ static void plan_as_before(struct ddp *ddp, const struct run *run)
 
 int ddp_init(struct ddp *ddp, struct run *run, struct comm *comm)
 {
-    *ddp = (struct ddp){.grad = run->grad, .reduce = ddp_allreduce, .trace = run->trace};
+    *ddp = (struct ddp){.grad = run->grad,
+                        .reduce = ddp_allreduce,
+                        .mistakes = run->trainer.mistakes,
+                        .trace = run->trace};
     int error = ddp_init_over(ddp, run, comm, &run->memory);
     if (!error && run->optimizer.updates > 0)
         plan_as_before(ddp, run);
@@ -200,6 +203,8 @@ int ddp_wait(struct ddp *ddp, struct fail *fail)
     submit_full_buckets(ddp);
     int error = worker_wait(&ddp->worker);
     comm_tag(ddp->comm, 0);
+    if (ddp->plan.count > 0)
+        mistakes_exchange(ddp->mistakes, ddp->grad, ddp->plan.buckets[ddp->plan.count - 1].slice);
     return !error && ddp->next < ddp->plan.count ? name_missing(ddp, fail) : error;
 }
 

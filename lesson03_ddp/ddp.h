@@ -38,7 +38,8 @@ struct ddp {
     const size_t *updates; // made so far: the step at hand, to be named
     struct bucket_plan plan;
     struct worker worker;
-    struct trace *trace; // of buckets under way and tensors ready; NULL: off
+    struct mistakes *mistakes; // that are planted; NULL: none
+    struct trace *trace;       // of buckets under way and tensors ready; NULL: off
 
     size_t missing[MODEL_TENSORS_MOST]; // tensors each bucket still waits for
     bool ready[MODEL_TENSORS_MOST];     // tensors that were announced

@@ -12,7 +12,8 @@ int replicas_begin(struct run *run, struct comm *comm)
     size_t world = (size_t)comm_world(comm), count = run->model.count;
     uint64_t hashes[ENVIRONMENT_WORLD_MOST];
     int error = manifest_compare(run, comm);
-    if (error)
+    bool differ = zoo_has(&run->options, ZOO_SEED_PER_RANK); // a mistake
+    if (error || differ)
         return error;
     error = ring_broadcast(comm, run->param, count, COMM_F32, 0);
     hashes[comm_rank(comm)] = compare_hash(run->param, count * sizeof *run->param);

@@ -26,7 +26,7 @@ struct memory_case memory_case_of(const struct run *run)
                                         : STAGE_DDP,
         .world = run->environment.world,
         .offloads = options->offload != NULL,
-        .batch = options->batch,
+        .batch = run->sampler.batch,
         .accumulate = options->accumulate,
         .recompute = options->recompute,
         .train = run->train.count,

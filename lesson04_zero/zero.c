@@ -94,8 +94,11 @@ static int init_parameters(struct zero *zero)
 int zero_init(struct zero *zero, struct run *run, struct comm *comm)
 {
     *zero = (struct zero){.stage = run->options.stage, .run = run};
-    zero->ddp = (struct ddp){
-        .grad = run->grad, .reduce = reduce_in_place, .owner = zero, .trace = run->trace};
+    zero->ddp = (struct ddp){.grad = run->grad,
+                             .reduce = reduce_in_place,
+                             .owner = zero,
+                             .mistakes = run->trainer.mistakes,
+                             .trace = run->trace};
     zero->places.context = zero;
     int error = ddp_init_over(&zero->ddp, run, comm, &run->memory);
     shard_plan(&zero->shard, &zero->ddp.plan, (size_t)comm_world(comm), (size_t)comm_rank(comm));

@@ -172,6 +172,7 @@ static const struct {
     {4, "--accumulate 3 --clip 1 --inject clip-before-reduce,sync-first-microbatch-only",
      "contradict each other"},
     {4, "--clip 1 --inject clip-before-reduce,clip-per-shard", "contradict each other"},
+    {2, "--momentum 0 --resume a --inject resume-without-momentum", "keeps no state"},
     {2, "--inject same-shard --bench", "--inject and --bench exclude each other"},
     {3, "--inject same-shard --explain", "--inject and --explain exclude each other"},
     {4, "--inject same-shard --plan", "--inject and --plan exclude each other"},
@@ -220,6 +221,9 @@ START_TEST(a_batch_per_rank_is_asked_for_as_a_user_would)
     ck_assert_uint_eq(options.per_rank_batch, 64);
     ck_assert_int_eq(options.lr_scale, LR_SCALE_LINEAR);
     ck_assert_uint_eq(options.warmup, 0);
+    ck_assert_double_eq(options.lr, 0.5);
+    ck_assert_int_eq(parse(&options, 2, "--lr 0.1 --inject lr-scale-no-warmup", &fail), 0);
+    ck_assert_double_eq(options.lr, 0.1);
     ck_assert_int_eq(parse(&options, 2, "--batch 32 --inject batch-not-divided", &fail), 0);
     ck_assert_uint_eq(options.per_rank_batch, 0);
     ck_assert_uint_eq(options.batch, 32);
