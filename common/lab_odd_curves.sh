@@ -21,9 +21,12 @@ sh "$here/install.sh" name gnuplot || exit 1
 
 # The flags a mistake shows best with, beside those without which it means nothing.
 flags_of() { # MEMBER
-    echo "--hidden 16 --batch 64 --epochs 10 --seed 1 --progress never --quiet $(zoo_field "$1" 4)"
+    echo "--hidden 16 --batch 64 --seed 1 --progress never --quiet $(zoo_field "$1" 4)"
     case $1 in
-    lr-scale-no-warmup) echo "--lr 0.2" ;;
+    resume-without-momentum) echo "--steps 230 --optimizer adam --lr 0.01" ;;
+    resume-*) echo "--steps 230" ;;
+    sum-not-mean | lr-scale-no-warmup) echo "--epochs 10 --lr 0.2" ;;
+    *) echo "--epochs 10" ;;
     esac
 }
 
@@ -37,8 +40,9 @@ curve() { # RECORD WHAT
         function flush() { if (n) printf "%.3f %.5g\n", (bin + 0.5) / 8, sum / n; n = sum = 0 }
         /"event":"start"/ { train = field("train_samples"); if (!field("first")) seen = 0 }
         /"event":"step"/ && what == "loss" {
+            middle = seen + field("samples") / 2
             seen += field("samples")
-            if (int(seen * 8 / train) != bin) { flush(); bin = int(seen * 8 / train) }
+            if (int(middle * 8 / train) != bin) { flush(); bin = int(middle * 8 / train) }
             loss = field("loss")
             if (loss != "") { sum += loss; n++ }
         }
@@ -47,10 +51,11 @@ curve() { # RECORD WHAT
 }
 
 final_loss() { # RECORD
-    tac "$1/rank-0.jsonl" | awk '/"event":"epoch"/ {
-        if (match($0, /"train_loss":[0-9.e+-]+/)) printf "%.4f", substr($0, RSTART + 13, RLENGTH - 13)
-        else printf "NaN"
-        exit }'
+    awk '/"event":"epoch"/ {
+            loss = "NaN"
+            if (match($0, /"train_loss":[0-9.e+-]+/)) loss = sprintf("%.4f", substr($0, RSTART + 13, RLENGTH - 13))
+        }
+        END { printf "%s", loss }' "$1/rank-0.jsonl"
 }
 
 # One member: two runs, the plot, the line.

@@ -29,7 +29,8 @@ zoo_places() { # LESSONS STAGE: every WHERE of a member
     true
 }
 
-zoo_command() { # WHERE WORLD FLAG...: what to type
+# Functions in parentheses have variables of their own.
+zoo_command() ( # WHERE WORLD FLAG...: what to type
     where=$1 world=$2
     shift 2
     case $where in
@@ -39,11 +40,11 @@ zoo_command() { # WHERE WORLD FLAG...: what to type
     *) program="lesson04_zero --stage ${where#4.}" ;;
     esac
     echo "$build/launch -n $world $build/$program $*"
-}
+)
 
 # The commands of one run, a line each: two where it is to be resumed. MEMBERS may be empty.
-zoo_commands() { # DIR WHERE WORLD MEMBERS FLAG...
-    dir=$1 here=$2 ranks=$3 members=$4
+zoo_commands() ( # DIR WHERE WORLD MEMBERS FLAG...
+    dir=$1 where=$2 world=$3 members=$4
     shift 4
     inject=${members:+--inject $members}
     case " $* " in
@@ -51,24 +52,24 @@ zoo_commands() { # DIR WHERE WORLD MEMBERS FLAG...
         flags=$(echo " $* " | sed 's/ --resume / /')
         half=$(echo "$flags" | sed 's/.* --steps \([0-9]*\).*/\1/' | awk '{ print int($1 * 0.43) }')
         before=$(echo "$members" | tr , '\n' | grep -v '^resume-' | paste -sd, -)
-        zoo_command "$here" "$ranks" $flags ${before:+--inject $before} --steps "$half" --save "$dir/saved" --record "$dir"
-        zoo_command "$here" "$ranks" $flags $inject --resume "$dir/saved" --record "$dir"
+        zoo_command "$where" "$world" $flags ${before:+--inject $before} --steps "$half" --save "$dir/saved" --record "$dir"
+        zoo_command "$where" "$world" $flags $inject --resume "$dir/saved" --record "$dir"
         ;;
-    *) zoo_command "$here" "$ranks" "$@" $inject --record "$dir" ;;
+    *) zoo_command "$where" "$world" "$@" $inject --record "$dir" ;;
     esac
-}
+)
 
 # Runs them. What they print stays in DIR/output; the exit code is that of the first that failed.
-zoo_run() { # DIR WHERE WORLD MEMBERS FLAG...
-    mkdir -p "$1" || return 1
+zoo_run() ( # DIR WHERE WORLD MEMBERS FLAG...
+    mkdir -p "$1" || exit 1
     zoo_commands "$@" >"$1/commands"
     while read -r command; do
-        sh -c "$command" >>"$1/output" 2>&1 </dev/null || return $?
+        sh -c "$command" >>"$1/output" 2>&1 </dev/null || exit $?
     done <"$1/commands"
-}
+)
 
 # The members a doctor named, sorted, with + between; "none", or "?" when it could not tell.
-zoo_diagnosis() { # RECORD [REFERENCE]
+zoo_diagnosis() ( # RECORD [REFERENCE]
     said=$("$build/doctor" "$@" --json 2>/dev/null)
     case $? in
     0 | 4) ;;
@@ -76,4 +77,4 @@ zoo_diagnosis() { # RECORD [REFERENCE]
     esac
     names=$(echo "$said" | grep -o '"member": *"[^"]*"' | sed 's/.*"\([^"]*\)"$/\1/' | sort -u | paste -sd+ -)
     echo "${names:-none}"
-}
+)

@@ -33,7 +33,8 @@ word() { # NUMBER WORD...: the word of that number, round and round
 }
 
 # A run with nothing wrong, of one process, for those the doctor needs to compare with. Prints its name.
-healthy() { # FLAG...
+healthy() { # FLAG...: those of a single rank; no algorithm
+    set -- "$(echo "$*" | sed 's/ --algorithm [a-z]*//; s/ --resume//')"
     name=$(echo "$*" | cksum | cut -d ' ' -f 1)
     echo "healthy-$name|healthy|none|1|1|no|$*" >>"$work/healthy"
     echo "$name"
@@ -60,7 +61,7 @@ plan_matrix() {
     done
 }
 
-# Each kind of flag turns at a pace of its own, so that no two always meet.
+# Each kind of flag turns at a pace of its own, so that no two always meet. A third is compared with one process.
 plan_clean() {
     i=0
     while [ $i -lt 100 ]; do
@@ -82,8 +83,13 @@ plan_clean() {
         7) flags="$flags --batch 50" ;;
         *) flags="$flags --batch 128" ;;
         esac
+        reference=no
+        case $((i % 3))$flags in
+        1*--per-rank-batch*) ;;
+        1*) reference=$(healthy "$flags") ;;
+        esac
         [ $((i % 6)) = 5 ] && flags="$flags --resume"
-        echo "clean|none|$where|$world|no|$flags"
+        echo "clean|none|$where|$world|$reference|$flags"
         i=$((i + 1))
     done
 }
@@ -130,6 +136,7 @@ for part in $parts; do
 done | awk '{ print "run-" NR "|" $0 }' >"$work/plan"
 
 run_all() { # PLAN: as many at a time as there are cores, and some, for many only wait
+    [ -s "$1" ] || return 0
     tr '\n' '\0' <"$1" | xargs -0 -P "$at_a_time" -n 1 sh "$here/case.sh" "$build" "$work"
 }
 sort -u "$work/healthy" >"$work/references"
