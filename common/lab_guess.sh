@@ -16,17 +16,23 @@ world=${NP:-4}
 run=$build/guess
 rm -rf "$run" "$build/guess-healthy"
 
-member=$(zoo_table | awk -F '\t' -v seed="$seed" '
-    BEGIN { srand(seed); rand() }
-    { name[NR] = $1 }
-    END { print name[int(rand() * NR) + 1] }')
-place=$(zoo_places "$(zoo_field "$member" 2)" "$(zoo_field "$member" 3)" | tail -n 1)
-flags="--hidden 16 --epochs 6 --seed 7 --progress never $(zoo_field "$member" 4)"
+# A line of standard input, by the seed.
+any() {
+    awk -v seed="$seed" 'BEGIN { srand(seed); rand() } { line[NR] = $0 } END { print line[int(rand() * NR) + 1] }'
+}
+
+member=$(zoo_table | cut -f 1 | any)
+place=$(zoo_places "$(zoo_field "$member" 2)" "$(zoo_field "$member" 3)" | any)
+flags="--hidden 16 --seed 7 --progress never $(zoo_field "$member" 4)"
+case $flags in
+*--resume*) flags="$flags --steps 138" ;;
+*) flags="$flags --epochs 6" ;;
+esac
 
 # shellcheck disable=SC2086 # flags are words
 zoo_run "$run" "$place" "$world" "$member" $flags || { echo "the run failed:"; grep -v inject "$run/output"; exit 1; }
-# shellcheck disable=SC2086
-zoo_run "$build/guess-healthy" 1 1 "" $flags || { cat "$build/guess-healthy/output"; exit 1; }
+# shellcheck disable=SC2046 # flags are words
+zoo_run "$build/guess-healthy" 1 1 "" $(echo "$flags" | sed 's/ --resume//') || { cat "$build/guess-healthy/output"; exit 1; }
 for each in "$run" "$build/guess-healthy"; do
     rm -rf "$each/commands" "$each/saved"
 done

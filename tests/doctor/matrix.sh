@@ -105,6 +105,8 @@ plan_pairs() {
         flags="$small $(zoo_field "$first" 4)"
         more=$(zoo_field "$second" 4)
         case $flags in *"${more%% *}"*) ;; *) flags="$flags $more" ;; esac
+        # Beside another mistake a gradient may be smaller, and what is never cut cannot be cut wrongly.
+        flags=$(echo "$flags" | sed 's/--clip 0.5/--clip 0.1/')
         reference=no
         case "$(zoo_field "$first" 5)$(zoo_field "$second" 5)" in *yes*) reference=$(healthy "$flags") ;; esac
         both=$(printf '%s\n' "$first" "$second" | sort | paste -sd+ -)
