@@ -1,7 +1,8 @@
 /*
  * handbook: what common/zoo_table.c says of each mistake, put into docs/odd-curves.md.
  *
- *   handbook         the table, a line a member, for scripts: name, lessons, most stage, flags, needs a reference
+ *   handbook         the table, a line a member, for scripts: name, lessons, most stage, flags, needs a
+ *                    reference, lessons whose proof catches it
  *   handbook FILE    FILE, with what stands between these two lines written anew, for every member:
  *                      <!-- NAME: from common/zoo_table.c -->
  *                      <!-- end -->
@@ -41,8 +42,10 @@ static void print_list(FILE *out)
         const struct zoo_row *row = &zoo_table[member];
         fprintf(out, "%s\t", row->name);
         print_lessons(row->lessons, ",", out);
-        fprintf(out, "\t%d\t%s\t%s\n", row->most_stage, row->needs ? row->needs : "",
+        fprintf(out, "\t%d\t%s\t%s\t", row->most_stage, row->needs ? row->needs : "",
                 row->needs_reference ? "yes" : "no");
+        print_lessons(row->caught, ",", out);
+        fputc('\n', out);
     }
 }
 

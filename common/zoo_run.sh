@@ -8,7 +8,8 @@
 
 export LC_ALL=C OPENBLAS_NUM_THREADS=1
 
-# One line a member: name, lessons ("2,3,4"), most stage, flags it needs, needs a reference (yes or no).
+# One line a member: name, lessons ("2,3,4"), most stage, flags it needs, needs a reference (yes or no), lessons whose
+# proof catches it.
 zoo_table() {
     "$build/handbook" | sed 's/--resume DIR/--resume/'
 }

@@ -7,7 +7,7 @@ enum { WHOLE_GRADIENTS = 1, ANY_STAGE = 3 }; // the last stage in which it can b
 /* clang-format off */
 const struct zoo_row zoo_table[ZOO_MEMBERS] = {
 [ZOO_SUM_NOT_MEAN] = {
-    .name = "sum-not-mean", .lessons = RANKS, .most_stage = ANY_STAGE, .needs_ranks = true,
+    .name = "sum-not-mean", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = RANKS, .needs_ranks = true,
     .wrong = "each rank takes the mean over its own samples and the sum over ranks is not divided: the "
              "gradient is N times too large",
     .symptom = "the loss falls in jumps, rises or becomes NaN, the worse the more ranks; a rate N times smaller "
@@ -17,7 +17,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: dist.all_reduce of gradients by hand, whose default is SUM; DDP divides by itself. "
                  "DeepSpeed: a loss that was summed over tokens instead of averaged"},
 [ZOO_MEAN_TWICE] = {
-    .name = "mean-twice", .lessons = RANKS, .most_stage = ANY_STAGE, .needs_ranks = true,
+    .name = "mean-twice", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = RANKS, .needs_ranks = true,
     .wrong = "the reduced gradient is a mean already and is divided by N once more",
     .symptom = "learning is smooth and slow, the slower the more ranks, as with a rate N times smaller; Adam "
                "hides it",
@@ -49,7 +49,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: DistributedSampler without set_epoch(epoch) at the start of every epoch. DeepSpeed: a "
                  "loader of one's own with such a sampler. Hugging Face Trainer calls it"},
 [ZOO_SAME_SHARD] = {
-    .name = "same-shard", .lessons = RANKS, .most_stage = ANY_STAGE, .needs_ranks = true,
+    .name = "same-shard", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = L2 | L4, .needs_ranks = true,
     .wrong = "every rank takes rank 0's share of the batch: most samples are never seen",
     .symptom = "more ranks are no better than one with a batch N times smaller; the test loss parts from the "
                "training loss early",
@@ -57,7 +57,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: a DataLoader without DistributedSampler, or num_replicas and rank left at 1 and 0; an "
                  "IterableDataset that does not look at the rank"},
 [ZOO_SEED_PER_RANK] = {
-    .name = "seed-per-rank", .lessons = RANKS, .most_stage = ANY_STAGE, .needs_ranks = true,
+    .name = "seed-per-rank", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = RANKS, .needs_ranks = true,
     .excludes = "init resume",
     .wrong = "each rank draws its first weights from seed + rank and nobody broadcasts rank 0's: ranks train "
              "different networks with one gradient",
@@ -67,7 +67,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: torch.manual_seed(seed + rank) before the model is built and no DDP wrapper, which "
                  "would broadcast. DeepSpeed: parameters made after initialize"},
 [ZOO_SAME_DROPOUT] = {
-    .name = "same-dropout", .lessons = RANKS, .most_stage = ANY_STAGE, .needs_ranks = true,
+    .name = "same-dropout", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = RANKS, .needs_ranks = true,
     .needs = "--dropout 0.3",
     .wrong = "masks are drawn by (step, row of the rank's micro-batch), so all ranks leave out the same units",
     .symptom = "the loss is noisier and regularisation weaker than the rate of dropout says; hard to see in one "
@@ -76,7 +76,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: the same torch.manual_seed on every rank, kept for dropout. Megatron and DeepSpeed "
                  "keep a random state of its own for what must differ"},
 [ZOO_SHUFFLE_PER_RANK] = {
-    .name = "shuffle-per-rank", .lessons = RANKS, .most_stage = ANY_STAGE, .needs_ranks = true,
+    .name = "shuffle-per-rank", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = L2 | L4, .needs_ranks = true,
     .excludes = "no-shuffle",
     .wrong = "each rank draws the order from seed + rank and takes its own slice of that: some samples come "
              "several times in an epoch, others never",
@@ -103,7 +103,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: if rank == 0: print(loss.item()) without an all_reduce. DeepSpeed: the same with what "
                  "the engine returns. Hugging Face Trainer gathers when it logs"},
 [ZOO_SYNC_LAST_MICROBATCH_ONLY] = {
-    .name = "sync-last-microbatch-only", .lessons = RANKS, .most_stage = WHOLE_GRADIENTS, .needs_ranks = true,
+    .name = "sync-last-microbatch-only", .lessons = RANKS, .most_stage = WHOLE_GRADIENTS, .caught = RANKS, .needs_ranks = true,
     .needs = "--accumulate 3",
     .wrong = "only the last micro-batch's gradient is reduced; the earlier ones are added after, on each rank "
              "its own",
@@ -113,7 +113,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: gradients accumulated outside param.grad, or an all_reduce in the last micro-batch's "
                  "hook over that micro-batch's gradient alone"},
 [ZOO_SYNC_FIRST_MICROBATCH_ONLY] = {
-    .name = "sync-first-microbatch-only", .lessons = RANKS, .most_stage = WHOLE_GRADIENTS, .needs_ranks = true,
+    .name = "sync-first-microbatch-only", .lessons = RANKS, .most_stage = WHOLE_GRADIENTS, .caught = RANKS, .needs_ranks = true,
     .needs = "--accumulate 3",
     .wrong = "only the first micro-batch's gradient is reduced; the later ones are added after, on each rank "
              "its own",
@@ -122,7 +122,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: the condition of no_sync() the wrong way round, or i % K == 0 where (i + 1) % K == 0 "
                  "is meant. Hugging Face accelerate: a sync_gradients of one's own"},
 [ZOO_CLIP_BEFORE_REDUCE] = {
-    .name = "clip-before-reduce", .lessons = RANKS, .most_stage = WHOLE_GRADIENTS, .needs_ranks = true,
+    .name = "clip-before-reduce", .lessons = RANKS, .most_stage = WHOLE_GRADIENTS, .caught = RANKS, .needs_ranks = true,
     .needs = "--clip 0.5",
     .wrong = "each rank clips its own gradient to the norm, then they are averaged: ranks weigh by how little "
              "was cut off, and the mean's norm is below the limit",
@@ -132,7 +132,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: clip_grad_norm_ inside no_sync(), or before an all_reduce by hand; with DDP, after "
                  "backward() it is right"},
 [ZOO_CLIP_PER_SHARD] = {
-    .name = "clip-per-shard", .lessons = L4, .most_stage = ANY_STAGE, .needs_ranks = true, .needs = "--clip 0.5",
+    .name = "clip-per-shard", .lessons = L4, .most_stage = ANY_STAGE, .caught = L4, .needs_ranks = true, .needs = "--clip 0.5",
     .wrong = "each rank clips what it owns by the norm of that alone: the direction changes and the whole norm may "
              "be as large as NORM times the root of N",
     .symptom = "clipping does less the more ranks there are; spikes come through",
@@ -140,7 +140,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: torch.nn.utils.clip_grad_norm_ on FSDP's shards, instead of the method of the FSDP "
                  "module. DeepSpeed: clipping by hand beside gradient_clipping in its configuration"},
 [ZOO_STALE_BUCKET] = {
-    .name = "stale-bucket", .lessons = BUCKETS, .most_stage = WHOLE_GRADIENTS, .needs_ranks = true,
+    .name = "stale-bucket", .lessons = BUCKETS, .most_stage = WHOLE_GRADIENTS, .caught = BUCKETS, .needs_ranks = true,
     .wrong = "the last bucket is not waited for: its layers train on the gradient of the step before",
     .symptom = "the first layers lag behind; a slightly worse or, at a large rate, oscillating curve",
     .cure = "wait for every bucket before the optimizer's step",
@@ -156,7 +156,7 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .elsewhere = "PyTorch: if not torch.isfinite(loss): continue on one rank, which hangs DDP as well. "
                  "GradScaler without its found_inf reduced. DeepSpeed reduces the overflow flag"},
 [ZOO_DECAY_BIASES] = {
-    .name = "decay-biases", .lessons = RANKS, .most_stage = ANY_STAGE, .needs = "--weight-decay 0.1",
+    .name = "decay-biases", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = L4, .needs = "--weight-decay 0.1",
     .excludes = "no-bias",
     .wrong = "weight decay takes biases, too",
     .symptom = "a slightly higher loss that no number of ranks explains; biases are too small",

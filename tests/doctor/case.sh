@@ -17,7 +17,7 @@ END
 members=$(echo "$planted" | tr + ,)
 [ "$planted" = none ] && members=
 compared=
-[ "$reference" = no ] || compared=$work/healthy-$reference
+[ "$part" = proof ] || [ "$reference" = no ] || compared=$work/healthy-$reference
 
 # shellcheck disable=SC2086 # flags are words
 zoo_run "$work/$folder" "$where" "$world" "$members" $flags
@@ -27,7 +27,14 @@ if [ "$part" = healthy ]; then
     exit
 fi
 
-if [ "$code" = 2 ] && [ "$part" = pairs ]; then
+if [ "$part" = proof ]; then # a reference is what the table promises here
+    case $code in
+    0) diagnosed="$planted $where unnoticed" ;;
+    3) diagnosed="$planted $where caught" ;;
+    *) diagnosed="exit $code" ;;
+    esac
+    planted="$planted $where $reference" reference=no
+elif [ "$code" = 2 ] && [ "$part" = pairs ]; then
     diagnosed=refused
 elif [ "$code" != 0 ]; then
     diagnosed="exit $code"

@@ -1,10 +1,11 @@
 #!/bin/sh
 # matrix: plants every mistake of the zoo, asks the doctor what it sees, and prints planted against diagnosed.
 #
-#   MEMBERS= WORLDS="2 3 4" OPTIMIZERS="sgd adam" SEEDS="1 2 3" PARTS="matrix clean pairs" sh tests/doctor/matrix.sh BUILD
+#   MEMBERS= WORLDS="2 3 4" OPTIMIZERS="sgd adam" SEEDS="1 2 3" PARTS="matrix clean pairs proof" sh tests/doctor/matrix.sh BUILD
 #
-# Three parts. matrix: every member, world, optimizer and seed, through the lessons and stages it lives in by
+# Four parts. matrix: every member, world, optimizer and seed, through the lessons and stages it lives in by
 # turns. clean: a hundred runs without a mistake, of all kinds. pairs: every two that do not contradict each other.
+# proof: does the lessons' own proof catch it where the table says so, and nowhere else?
 # Leaves with 1 when anything was missed or seen that is not there; each failure comes with the commands that repeat it.
 set -u
 
@@ -16,7 +17,7 @@ build=$1
 worlds=${WORLDS:-2 3 4}
 optimizers=${OPTIMIZERS:-sgd adam}
 seeds=${SEEDS:-1 2 3}
-parts=${PARTS:-matrix clean pairs}
+parts=${PARTS:-matrix clean pairs proof}
 members=${MEMBERS:-$(zoo_table | cut -f 1)}
 at_a_time=$(($(getconf _NPROCESSORS_ONLN) + 2))
 small="--hidden 9 --batch 128 --steps 40 --progress never --quiet"
@@ -114,6 +115,19 @@ plan_pairs() {
     done
 }
 
+# Four ranks, the first two steps verified, in each lesson once (lesson 4: stage 1).
+plan_proof() {
+    for member in $members; do
+        for where in $(zoo_places "$(zoo_field "$member" 2)" 1); do
+            case ,$(zoo_field "$member" 6), in
+            *",${where%.1},"*) expected=caught ;;
+            *) expected=unnoticed ;;
+            esac
+            echo "proof|$member|$where|4|$expected|--hidden 9 --batch 100 --steps 30 --verify 2 --quiet $(zoo_field "$member" 4)"
+        done
+    done
+}
+
 failures() {
     awk -F '|' '$2 != $3 && $3 != "refused"' "$work/results" | while IFS='|' read -r part planted diagnosed number reference; do
         echo
@@ -133,7 +147,8 @@ for part in $parts; do
     matrix) plan_matrix ;;
     clean) plan_clean ;;
     pairs) plan_pairs ;;
-    *) echo "matrix: PARTS are matrix, clean and pairs, not $part" >&2 ;;
+    proof) plan_proof ;;
+    *) echo "matrix: PARTS are matrix, clean, pairs and proof, not $part" >&2 ;;
     esac
 done | awk '{ print "run-" NR "|" $0 }' >"$work/plan"
 
