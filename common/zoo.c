@@ -27,7 +27,8 @@ bool zoo_read(const char *text, uint64_t *inject)
     return true;
 }
 
-/* Both say what one and the same thing is, or the one takes back what the other does. */
+/* Both say what one and the same thing is, or the one takes back what the other does. Who skips looks at what is
+ * reduced; a NaN that is added after that ends the run before anybody sees ranks part. */
 static const enum zoo_member contradictions[][2] = {
     {ZOO_SUM_NOT_MEAN, ZOO_MEAN_TWICE},
     {ZOO_SUM_NOT_MEAN, ZOO_LAST_BATCH_UNWEIGHTED},
@@ -39,6 +40,8 @@ static const enum zoo_member contradictions[][2] = {
     {ZOO_SYNC_LAST_MICROBATCH_ONLY, ZOO_CLIP_BEFORE_REDUCE},
     {ZOO_SYNC_FIRST_MICROBATCH_ONLY, ZOO_CLIP_BEFORE_REDUCE},
     {ZOO_CLIP_BEFORE_REDUCE, ZOO_CLIP_PER_SHARD},
+    {ZOO_SKIP_ONE_RANK, ZOO_SYNC_LAST_MICROBATCH_ONLY},
+    {ZOO_SKIP_ONE_RANK, ZOO_SYNC_FIRST_MICROBATCH_ONLY},
 };
 
 bool zoo_contradicts(enum zoo_member member, uint64_t inject, enum zoo_member *other)

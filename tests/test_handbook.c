@@ -56,10 +56,14 @@ START_TEST(a_section_without_an_end_is_refused)
 END_TEST
 
 /* The doctor and --inject help send people to docs/odd-curves.md#NAME. */
-START_TEST(every_mistake_has_a_heading)
+START_TEST(every_mistake_has_a_heading_and_a_small_picture)
 {
     char command[COMMAND_BYTES];
-    snprintf(command, sizeof command, "grep -qx '### %s' \"$document\"", zoo_table[_i].name);
+    const char *name = zoo_table[_i].name;
+    snprintf(
+        command, sizeof command,
+        "grep -qx '### %s' \"$document\" && test \"$(wc -c <'%s/docs/pictures/%s.svg')\" -le 15360",
+        name, SOURCE_DIR, name);
     expect(command, 0, "");
 }
 END_TEST
@@ -72,7 +76,7 @@ Suite *handbook_suite(void)
     tcase_add_test(tcase, a_changed_word_is_noticed);
     tcase_add_test(tcase, a_member_without_a_section_is_named);
     tcase_add_test(tcase, a_section_without_an_end_is_refused);
-    tcase_add_loop_test(tcase, every_mistake_has_a_heading, 0, ZOO_MEMBERS);
+    tcase_add_loop_test(tcase, every_mistake_has_a_heading_and_a_small_picture, 0, ZOO_MEMBERS);
     suite_add_tcase(suite, tcase);
     return suite;
 }
