@@ -21,7 +21,6 @@ struct waiter {
     enum life life;
     bool waits;
     char call[NOW_BYTES]; // what for: "all-reduce ..."
-    size_t number;        // of the call
     size_t awaited[AWAITED_MOST], awaited_count;
     double clock;
 };
@@ -74,7 +73,6 @@ static void read_now(struct waiter *waiter, const struct casebook *book, size_t 
         fclose(file);
     json_t *now = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     waiter->waits = json_is_object(now);
-    waiter->number = (size_t)json_integer_value(json_object_get(now, "call"));
     waiter->clock = json_number_value(json_object_get(now, "clock"));
     take_call(waiter, json_string_value(json_object_get(now, "text")));
     take_awaited(waiter, json_object_get(now, "awaits"), book->world);
@@ -128,8 +126,8 @@ static void say_rank(const struct casebook *book, size_t rank, char text[VERDICT
     say_whom(&waiter, whom);
     say_state(book, rank, &waiter, state);
     if (waiter.waits)
-        snprintf(text, VERDICT_TEXT_BYTES, "rank %zu %s; it waits for %s in call %zu, %.120s", rank,
-                 state, whom, waiter.number, waiter.call);
+        snprintf(text, VERDICT_TEXT_BYTES, "rank %zu %s; it waits for %s in %.120s", rank, state,
+                 whom, waiter.call);
     else
         snprintf(text, VERDICT_TEXT_BYTES, "rank %zu %s; it waits for nobody", rank, state);
 }
