@@ -9,5 +9,5 @@ set ytics nomirror
 set border 3
 set key top right
 if (what eq "loss") { set logscale y; set ylabel "training loss" } else { set ylabel "test accuracy"; set key bottom right }
-plot folder."/healthy.curve" with lines lw 2 lc rgb "#2a78d6" title "healthy", \
-     folder."/planted.curve" with lines lw 2 lc rgb "#d0402b" title name
+plot folder."/healthy.curve" with lines lw 5 lc rgb "#9ec5f4" title "healthy", \
+     folder."/planted.curve" with lines lw 1.5 lc rgb "#c0301b" title name

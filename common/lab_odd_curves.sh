@@ -25,7 +25,8 @@ flags_of() { # MEMBER
     case $1 in
     resume-without-momentum) echo "--steps 230 --optimizer adam --lr 0.01" ;;
     resume-*) echo "--steps 230" ;;
-    sum-not-mean | lr-scale-no-warmup) echo "--epochs 10 --lr 0.2" ;;
+    sum-not-mean) echo "--epochs 10 --lr 0.2" ;;
+    lr-scale-no-warmup) echo "--epochs 10 --lr 0.4" ;;
     *) echo "--epochs 10" ;;
     esac
 }
