@@ -35,6 +35,7 @@ Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
 Suite *verify_suite(void);
+Suite *doctor_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
 Suite *dropout_suite(void);
@@ -155,6 +156,7 @@ static const struct suite_entry suites[] = {
     {"sampler", sampler_suite},
     {"locate", locate_suite},
     {"verify", verify_suite},
+    {"doctor", doctor_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
     {"dropout", dropout_suite},

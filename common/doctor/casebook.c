@@ -129,17 +129,6 @@ size_t casebook_steps(const struct casebook *book)
     return least;
 }
 
-bool casebook_given(const struct casebook *book, const char *flag)
-{
-    const json_t *given = json_object_get(book->ranks[0].starts[0].options, "given");
-    for (size_t i = 0; i < json_array_size(given); i++) {
-        const char *name = json_string_value(json_array_get(given, i));
-        if (name && strcmp(name, flag) == 0)
-            return true;
-    }
-    return false;
-}
-
 size_t casebook_process(const struct casebook *book, size_t step)
 {
     const struct case_rank *first = &book->ranks[0];

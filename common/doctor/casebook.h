@@ -106,9 +106,6 @@ void casebook_close(struct casebook *book); // accepts a zeroed one
 /* Steps that every rank has: the k-th of all, k < casebook_steps. */
 size_t casebook_steps(const struct casebook *book);
 
-/* Was this flag on the command line of the first process? */
-bool casebook_given(const struct casebook *book, const char *flag);
-
 /* The process that step belongs to, by its number among the starts. */
 size_t casebook_process(const struct casebook *book, size_t step);
 

@@ -236,6 +236,8 @@ void gradients_measure(struct doctor *doctor)
     if (facts->early_step != NOWHERE ||
         (facts->several && (!facts->explained || facts->differ_step != NOWHERE)))
         blame_sync(doctor);
+    else
+        facts->explained = facts->explained && facts->differ_step == NOWHERE;
 }
 
 /* --- what they mean ------------------------------------------------------------------------------ */

@@ -81,20 +81,23 @@ static struct slice share_of(const struct replayed *replayed, const struct step 
     return sampler_share(&replayed->sampler, step, m, replayed->book->world, rank);
 }
 
+/* Numbers first: an order is only drawn where they are right. */
 static bool gives(struct replayed *replayed, const struct case_step *found)
 {
     struct step step = step_of(replayed, found->step);
-    const uint32_t *order = order_of(replayed, &step);
     size_t micro_batches = sampler_micro_batches(&replayed->sampler, &step), count = 0;
     uint64_t seen = 0;
+    for (size_t m = 0; m < micro_batches; m++)
+        count += share_of(replayed, &step, m).count;
+    if (found->samples != step.samples.count || found->samples_local != count)
+        return false;
+    const uint32_t *order = order_of(replayed, &step);
     for (size_t m = 0; m < micro_batches; m++) {
         struct slice share = share_of(replayed, &step, m);
-        count += share.count;
         for (size_t i = 0; i < share.count; i++)
             seen += sketch_mix((uint64_t)order[share.begin + i] + 1);
     }
-    return found->samples == step.samples.count && found->samples_local == count &&
-           found->seen == seen;
+    return found->seen == seen;
 }
 
 /* The first step at which a rank's record is not what `sampling` gives; NOWHERE: it is. Or -ENOMEM. */
