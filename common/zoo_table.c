@@ -65,7 +65,8 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
                "checkpoint is another network",
     .cure = "one seed for the weights, or broadcast rank 0's before the first step",
     .elsewhere = "PyTorch: torch.manual_seed(seed + rank) before the model is built and no DDP wrapper, which "
-                 "would broadcast. DeepSpeed: parameters made after initialize"},
+                 "would broadcast, or DDP(init_sync=False), or FSDP without sync_module_states. DeepSpeed: parameters "
+                 "made after initialize"},
 [ZOO_SAME_DROPOUT] = {
     .name = "same-dropout", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = RANKS, .needs_ranks = true,
     .needs = "--dropout 0.3",
@@ -73,8 +74,8 @@ const struct zoo_row zoo_table[ZOO_MEMBERS] = {
     .symptom = "the loss is noisier and regularisation weaker than the rate of dropout says; hard to see in one "
                "curve",
     .cure = "draw masks by the sample, or from a stream that differs by rank",
-    .elsewhere = "PyTorch: the same torch.manual_seed on every rank, kept for dropout. Megatron and DeepSpeed "
-                 "keep a random state of its own for what must differ"},
+    .elsewhere = "PyTorch: the same torch.manual_seed on every rank, kept for dropout; Hugging Face's set_seed does "
+                 "so. Megatron and DeepSpeed keep a random state of its own for what must differ"},
 [ZOO_SHUFFLE_PER_RANK] = {
     .name = "shuffle-per-rank", .lessons = RANKS, .most_stage = ANY_STAGE, .caught = L2 | L4, .needs_ranks = true,
     .excludes = "no-shuffle",
