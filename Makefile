@@ -52,8 +52,8 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
-MAINS = common/doctor/main.c common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor consolidate handbook $(if $(OVER_MPI),,launch deadlock lab_buckets))
+MAINS = common/doctor/main.c common/report/main.c common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor report consolidate handbook $(if $(OVER_MPI),,launch deadlock lab_buckets))
 # What bytes travel by: sockets, or MPI. A build has one of them; all else is the same.
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
@@ -142,6 +142,10 @@ bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PE
 	@sh tests/peers/bench_peers.sh $(BUILD)
 	@sh tests/peers/bench_train.sh $(BUILD)
 
+report: $(BUILD)/report $(BUILD)/doctor ## the pictures of a recorded run, and one page (RUN=DIR [REFERENCE=DIR2])
+	@sh common/install.sh install gnuplot
+	@sh common/report/report.sh $(BUILD) "$(RUN)" "$(REFERENCE)"
+
 diffs: ## what each lesson adds: its main.c against the one before
 	@diff -u lesson01_single/main.c lesson02_allreduce/main.c || [ $$? = 1 ]
 	@diff -u lesson02_allreduce/main.c lesson03_ddp/main.c || [ $$? = 1 ]
@@ -167,6 +171,10 @@ check-mpi: ## lessons 2 to 4 under mpirun, over MPI instead of sockets: same pro
 		$(MAKE) --no-print-directory MPI=1 BUILD=$(BUILD)/mpi all $(BUILD)/mpi/mismatch && \
 		sh tests/mpi/check_mpi.sh $(BUILD); \
 	else echo "check-mpi: skipped: there is no mpicc and mpirun here"; fi
+
+check-report: all ## the page of make report in headless Chromium, at a desktop's and a phone's width
+	@if sh common/install.sh install gnuplot chromium python3; then sh tests/browser/check_report.sh $(BUILD); \
+	else echo "check-report: skipped: there is no gnuplot, chromium or python3 here"; fi
 
 # CI is not passed on: gcc's warnings about lengths are false alarms in code a sanitizer has changed.
 # Of the largest tables of flags every third row is run: tests/watched.h. All of them are `make check`'s.
@@ -234,6 +242,9 @@ $(LESSONS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/objects/%/main.o $(BUILD)/staircas
 $(BUILD)/launch $(BUILD)/verify $(BUILD)/consolidate $(BUILD)/handbook: $(BUILD)/%: $(BUILD)/objects/common/%.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+$(BUILD)/report: $(BUILD)/objects/common/report/main.o $(BUILD)/staircase.a
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
+
 $(BUILD)/doctor: $(BUILD)/objects/common/doctor/main.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
@@ -261,5 +272,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

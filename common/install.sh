@@ -24,6 +24,8 @@ clang-tidy     clang-tidy                  clang-tools-extra   llvm
 shellcheck     shellcheck                  ShellCheck          shellcheck
 valgrind       valgrind                    valgrind            -
 gnuplot        gnuplot-nox                 gnuplot             gnuplot
+chromium       chromium                    chromium            -
+python3        python3                     python3             python3
 fashion-mnist  dataset-fashion-mnist       -                   -
 torch          python3-torch               python3-torch       pytorch
 gloo           libgloo-dev,g++             -                   -
@@ -43,6 +45,8 @@ title_of() { # THING
     openblas) echo OpenBLAS ;;
     libfuzzer) echo "libFuzzer (of clang)" ;;
     check) echo "Check (the library the tests are written with)" ;;
+    chromium) echo "Chromium (to look at a report, for make check-report only)" ;;
+    python3) echo "Python 3 (to talk to Chromium, for make check-report only)" ;;
     fashion-mnist) echo "Fashion-MNIST" ;;
     torch) echo "PyTorch (of the system's Python, for a benchmark only)" ;;
     gloo) echo "gloo (for its benchmark only)" ;;

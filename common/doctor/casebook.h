@@ -13,6 +13,7 @@
 #define DOCTOR_CASEBOOK_H
 
 #include "common/fail.h"
+#include "common/memory.h"
 #include "common/options.h"
 #include "common/sketch.h"
 
@@ -54,6 +55,8 @@ struct case_start {
     size_t line;
     json_t *options;      // as they were recorded
     struct sketch *param; // (tensor_count): of what this rank owns
+    bool has_ledger;
+    struct memory ledger; // now_bytes and peak_total_bytes
 };
 
 /* What is measured of some steps only: (tensor_count) each. NaN where the record has null. */
@@ -67,6 +70,7 @@ struct case_step {
     size_t step, epoch, samples, samples_local, micro_batches, handed_over;
     uint64_t seen;
     double lr, loss, loss_local, weight_least, weight_most, clip, grad_norm, seconds;
+    double compute_seconds, comm_seconds, exposed_seconds; // NaN: not recorded
     bool updated, nonfinite;
     struct case_look *look; // or NULL
 };
@@ -83,6 +87,7 @@ struct case_rank {
     struct case_step *steps;
     struct case_epoch *epochs;
     size_t start_count, step_count, epoch_count;
+    json_t *proofs; // of verification, in order: {step, what, how, holds}; NULL: none
     bool ended;
     size_t exit_code, steps_at_end; // when it ended
 };

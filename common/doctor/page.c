@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,38 @@ static int check_step(const struct casebook *book, const struct case_rank *page,
                     step->micro_batches, book->train_samples);
 }
 
+/* Comparisons are of a step that was verified, or, with the end, of one that was not finished. */
+static int take_proofs(struct case_rank *page, const struct line *line)
+{
+    json_t *list = json_object_get(line->object, "proof"), *proof;
+    size_t i;
+    if (!list)
+        return line->fail->code;
+    if (!json_is_array(list))
+        line_refuse(line, "proof", "a list");
+    json_array_foreach(list, i, proof)
+    {
+        struct line inner = *line;
+        inner.object = proof;
+        line_size(&inner, "step");
+        line_text(&inner, "what");
+        line_text(&inner, "how");
+        line_bool(&inner, "holds");
+    }
+    page->proofs = page->proofs ? page->proofs : json_array();
+    if (!line->fail->code && json_array_extend(page->proofs, list) != 0)
+        return refuse_memory(line);
+    return line->fail->code;
+}
+
+static void take_times(struct case_step *step, const struct line *line)
+{
+    bool there = json_object_get(line->object, "compute_seconds") != NULL;
+    step->compute_seconds = there ? line_real(line, "compute_seconds") : NAN;
+    step->comm_seconds = there ? line_real(line, "comm_seconds") : NAN;
+    step->exposed_seconds = there ? line_real(line, "exposed_seconds") : NAN;
+}
+
 static int take_step(struct casebook *book, struct case_rank *page, const struct line *line)
 {
     struct case_step *step = grow((void **)&page->steps, &page->step_count, sizeof *step);
@@ -103,9 +136,12 @@ static int take_step(struct casebook *book, struct case_rank *page, const struct
     step->clip = line_real(line, "clip");
     step->grad_norm = line_real(line, "grad_norm");
     step->seconds = line_real(line, "seconds");
+    take_times(step, line);
     step->updated = line_bool(line, "updated");
     step->nonfinite = line_known_true(line, "nonfinite");
     int error = check_step(book, page, step, line);
+    if (!error)
+        error = take_proofs(page, line);
     return error ? error : take_look(book, step, line);
 }
 
@@ -133,7 +169,7 @@ static int take_end(struct casebook *book, struct case_rank *page, const struct 
     page->ended = true;
     page->exit_code = line_size(line, "exit_code");
     page->steps_at_end = line_size(line, "steps");
-    return line->fail->code;
+    return take_proofs(page, line);
 }
 
 static int take_start(struct casebook *book, struct case_rank *page, const struct line *line)
@@ -237,6 +273,7 @@ void page_release(struct case_rank *page)
         json_decref(page->starts[i].options);
         free(page->starts[i].param);
     }
+    json_decref(page->proofs);
     free(page->steps);
     free(page->starts);
     free(page->epochs);

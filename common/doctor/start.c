@@ -191,6 +191,18 @@ static void take_param(const struct casebook *book, struct case_start *start,
                  line->number);
 }
 
+static void take_ledger(struct case_start *start, const struct line *line)
+{
+    struct line inner = *line;
+    inner.object = json_object_get(line->object, "memory");
+    start->has_ledger = json_is_object(inner.object);
+    if (!start->has_ledger)
+        return;
+    start->ledger.peak_total_bytes = line_size(&inner, "peak");
+    for (int use = 0; use < MEMORY_USES; use++)
+        start->ledger.now_bytes[use] = line_size(&inner, memory_use_name((enum memory_use)use));
+}
+
 int start_take(struct casebook *book, size_t rank, struct case_start *start,
                const struct line *line)
 {
@@ -214,6 +226,7 @@ int start_take(struct casebook *book, size_t rank, struct case_start *start,
         .options = json_incref(options),
     };
     take_streams(start, line);
+    take_ledger(start, line);
     if (!line->fail->code && rank == 0 && page->start_count == 1)
         take_run(book, options, line);
     if (!line->fail->code)
