@@ -3,9 +3,11 @@
 #
 #   MEMBERS= WORLDS="2 3 4" OPTIMIZERS="sgd adam" SEEDS="1 2 3" PARTS="matrix clean pairs proof" sh tests/doctor/matrix.sh BUILD
 #
-# Four parts. matrix: every member, world, optimizer and seed, through the lessons and stages it lives in by
-# turns. clean: a hundred runs without a mistake, of all kinds. pairs: every two that do not contradict each other.
-# proof: does the lessons' own proof catch it where the table says so, and nowhere else?
+# Four parts. matrix: every member, world, optimizer and seed, through the lessons and stages it lives in by turns.
+# clean: a hundred runs without a mistake, of all kinds. pairs: every two that do not contradict each other. proof: does
+# the lessons' own proof catch it where the table says so, and nowhere else? FLAGS="--precision bf16" are added to all
+# planted runs, CLEAN=500 makes more clean ones.
+#
 # Leaves with 1 when anything was missed or seen that is not there; each failure comes with the commands that repeat it.
 set -u
 
@@ -20,7 +22,8 @@ seeds=${SEEDS:-1 2 3}
 parts=${PARTS:-matrix clean pairs proof}
 members=${MEMBERS:-$(zoo_table | cut -f 1)}
 at_a_time=$(($(getconf _NPROCESSORS_ONLN) + 2))
-small="--hidden 9 --batch 128 --steps 40 --progress never --quiet"
+small="--hidden 9 --batch 128 --steps 40 --progress never --quiet ${FLAGS:-}"
+clean_runs=${CLEAN:-100}
 
 work=$build/doctor-matrix
 rm -rf "$work"
@@ -65,7 +68,7 @@ plan_matrix() {
 # Each kind of flag turns at a pace of its own, so that no two always meet. A third is compared with one process.
 plan_clean() {
     i=0
-    while [ $i -lt 100 ]; do
+    while [ $i -lt "$clean_runs" ]; do
         world=$((i % 4 + 1))
         where=$(word $((i / 4)) 2 3 4.1 4.2 4.3)
         [ $world = 1 ] && where=$(word $((i / 4)) 1 2 3 4.1 4.3)
