@@ -58,19 +58,20 @@ PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor report consolidate h
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
 # entry.c is compiled once for each target beside it, and belongs to no other program.
-SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c common/*/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c))
+SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c common/*/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c tests/browser/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
-TESTS = $(filter $(BUILD)/objects/tests/%,$(OBJECTS))
+BROWSING = $(filter $(BUILD)/objects/tests/browser/%,$(OBJECTS))
+TESTS = $(filter-out $(BROWSING),$(filter $(BUILD)/objects/tests/%,$(OBJECTS)))
 FUZZING = $(filter $(BUILD)/objects/tests/fuzz/%,$(OBJECTS))
 FUZZERS = $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-LIBRARY = $(filter-out $(TESTS) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
+LIBRARY = $(filter-out $(TESTS) $(BROWSING) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
 
 # What must be installed: to build, to test, to lint.
 TO_BUILD = compiler pkg-config openblas libuv zlib jansson $(if $(OVER_MPI),mpi)
 TO_TEST = $(TO_BUILD) check
 TO_LINT = $(TO_TEST) mpi clang clang-format clang-tidy shellcheck
 TO_FUZZ = $(TO_BUILD) clang libfuzzer
-TESTING = $(filter test $(BUILD)/check,$(MAKECMDGOALS))
+TESTING = $(filter test check-page $(BUILD)/check,$(MAKECMDGOALS))
 
 JOBS := $(shell getconf _NPROCESSORS_ONLN)
 # Make itself once more, after what was missing has come: with as many jobs as there are cores, unless told.
@@ -164,6 +165,9 @@ check: ## install, build, run the whole test suite
 test: $(BUILD)/check ## run some suites, or all (SUITE="ring comm")
 	@sh common/check.sh plain $(BUILD) $(SUITE)
 
+check-page: $(BUILD)/check_page all ## docs/ring.html in Chromium without a window, against the C code (skips where there is none)
+	@sh tests/browser/check.sh $< docs/ring.html $(BUILD)
+
 check-mpi: ## lessons 2 to 4 under mpirun, over MPI instead of sockets: same proofs, same bits
 	@sh common/install.sh install $(TO_BUILD)
 	@+if sh common/install.sh install mpi; then \
@@ -207,7 +211,7 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] common/*/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
+	clang-format -i $(wildcard common/*.[ch] common/*/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/browser/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
@@ -254,6 +258,9 @@ $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/stair
 $(BUILD)/lab_buckets: $(BUILD)/objects/lesson03_ddp/lab_buckets.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+$(BUILD)/check_page: $(filter %/browser.o %/check_page.o %/page.o %/page_ring.o %/page_memory.o %/page_reader.o,$(BROWSING)) $(BUILD)/objects/tests/inside.o $(BUILD)/staircase.a
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
+
 # For check-mpi; of a build with MPI=1.
 $(BUILD)/mismatch: tests/mpi/mismatch.c $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
@@ -272,5 +279,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-mpi test sanitize valgrind \
+.PHONY: report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-page check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

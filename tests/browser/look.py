@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """look: opens pages in headless Chromium, as a reader would, and measures what a reader would see.
 
-    look.py CHROMIUM SHOTS PAGE.html...
+    look.py [--script] CHROMIUM SHOTS PAGE.html...
 
 Each page is opened at a desktop's and a phone's width, light and dark, and for print. Told, and 1 at the end, is:
 an error or a warning on the console, any request but for the page itself, anything wider than the window, a
 picture without size or without a text for those who do not see it, ids that are there twice, text of a picture that
 is cut off or lies upon other text, text that hardly differs from its ground. Screenshots go to the folder SHOTS.
+A page has no script, unless --script says that it may have one of its own.
 
 Chromium is spoken to over a pipe (--remote-debugging-pipe): no port, no library.
 """
@@ -201,7 +202,12 @@ def look(browser, page, shots):
 
 
 def main():
-    program, shots, pages = sys.argv[1], sys.argv[2], sys.argv[3:]
+    words = sys.argv[1:]
+    global MEASURE
+    if words[0] == "--script":
+        MEASURE = MEASURE.replace("'script, link", "'script[src], link")
+        words = words[1:]
+    program, shots, pages = words[0], words[1], words[2:]
     failed = False
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(program, profile)
