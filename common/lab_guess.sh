@@ -42,7 +42,7 @@ cat <<END
 Recorded: $run, a run of $world ranks with one mistake in it (SEED=$seed makes it again).
 For comparison: $build/guess-healthy, one process, nothing wrong.
 
- 1. Look:    make report RUN=$run, and open $run/report/index.html but for its last part, the verdict
+ 1. Look:    make report RUN=$run, and at the pictures $run/report/*.svg (index.html begins with the verdict: not yet)
  2. Search:  docs/odd-curves.md, the checklist first, then your symptom
  3. Measure: $run/rank-0.jsonl and the others, a line a step
  4. Ask:     $build/doctor $run $build/guess-healthy
