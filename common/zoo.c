@@ -84,6 +84,17 @@ static void print_line(const char *what, const char *text, FILE *out)
     fputc('\n', out);
 }
 
+/* Does the proof of a lesson's first steps find it? */
+static void print_caught(const struct zoo_row *row, FILE *out)
+{
+    char text[64] = "";
+    for (int lesson = 2; lesson <= 4; lesson++)
+        if (row->caught >> lesson & 1)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d",
+                     *text ? ", " : "fails in lesson ", lesson);
+    print_line("--verify 2", *text ? text : "does not see it", out);
+}
+
 static void print_row(const struct zoo_row *row, FILE *out)
 {
     fprintf(out, "\n%s\n", row->name);
@@ -91,6 +102,7 @@ static void print_row(const struct zoo_row *row, FILE *out)
     print_line("symptom", row->symptom, out);
     print_line("cure", row->cure, out);
     print_line("elsewhere", row->elsewhere, out);
+    print_caught(row, out);
     if (row->needs)
         print_line("needs", row->needs, out);
     if (row->most_stage < 3 && (row->lessons >> 4 & 1))

@@ -11,6 +11,7 @@ Suite *rng_suite(void);
 Suite *linkspec_suite(void);
 Suite *options_suite(void);
 Suite *zoo_suite(void);
+Suite *mistakes_suite(void);
 Suite *metrics_suite(void);
 Suite *record_suite(void);
 Suite *trace_suite(void);
@@ -226,6 +227,7 @@ static const struct suite_entry suites[] = {
     {"standard_files", standard_files_suite},
     {"record", record_suite},
     {"accumulate", accumulate_suite},
+    {"mistakes", mistakes_suite},
     {"shares", shares_suite},
     {"stairs", stairs_suite},
     {"combinations", combinations_suite},
