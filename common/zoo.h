@@ -52,8 +52,7 @@ struct zoo_row {
     bool needs_reference; // one run's record does not suffice to find it
     const char *needs;    // a flag without which it means nothing, as one would give it; or NULL
     const char *excludes; // names of flags, with spaces between, that it does not go with; or NULL
-    unsigned
-        caught; // bit L: --verify 2 catches it in lesson L, with 3 ranks, in lesson 4 in stage 1
+    unsigned caught;     // bit L: --verify 2 catches it in lesson L, stage 1, where shares are even
     const char *wrong;   // what goes wrong
     const char *symptom; // what one sees
     const char *cure;

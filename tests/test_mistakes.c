@@ -489,14 +489,15 @@ static void verify_planted(const struct folder *folder, const struct zoo_row *ro
     char line[LINE_BYTES];
     struct program program;
     bool resumes = row->needs && strstr(row->needs, "--resume");
-    snprintf(line, sizeof line, "--hidden 9 --steps 5 --no-verify --save s%d", lesson);
+    snprintf(line, sizeof line, "--hidden 9 --batch 96 --steps 5 --no-verify --save s%d", lesson);
     if (resumes)
         lesson_ok(folder, (struct lesson){lesson, 3}, line);
-    snprintf(line, sizeof line, "--hidden 9 --steps 8 --verify 2 --inject %s %s", row->name,
-             row->needs ? row->needs : "");
+    snprintf(line, sizeof line, "--hidden 9 --batch 96 --steps 8 --verify 2 --inject %s %s",
+             row->name, row->needs ? row->needs : "");
     if (resumes)
-        snprintf(line, sizeof line, "--hidden 9 --steps 8 --verify 2 --inject %s --resume s%d",
-                 row->name, lesson);
+        snprintf(line, sizeof line,
+                 "--hidden 9 --batch 96 --steps 8 --verify 2 --inject %s --resume s%d", row->name,
+                 lesson);
     lesson_run(&program, folder, (struct lesson){lesson, 3}, line);
     bool caught = row->caught >> lesson & 1;
     ck_assert_msg(program.code == (caught ? 3 : 0), "lesson %d, %s: exit code %d\n%s%s", lesson,
