@@ -19,6 +19,7 @@ Suite *timeline_suite(void);
 Suite *profile_suite(void);
 Suite *progress_suite(void);
 Suite *plot_suite(void);
+Suite *report_suite(void);
 Suite *proof_suite(void);
 Suite *environment_suite(void);
 Suite *launch_cause_suite(void);
@@ -140,6 +141,7 @@ static const struct suite_entry suites[] = {
     {"profile", profile_suite},
     {"progress", progress_suite},
     {"plot", plot_suite},
+    {"report", report_suite},
     {"proof", proof_suite},
     {"environment", environment_suite},
     {"launch_cause", launch_cause_suite},

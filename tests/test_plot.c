@@ -190,6 +190,7 @@ START_TEST(a_run_draws_its_loss_once_in_the_letters_of_the_locale)
     ck_assert_int_eq(program.code, 0);
     const char *title = strstr(program.out, "[0] loss by updates");
     ck_assert_ptr_nonnull(title);
+    ck_assert_ptr_eq(strstr(program.out, "loss by updates"), title + strlen("[0] "));
     ck_assert_ptr_null(strstr(title + 10, "loss by updates"));
     ck_assert_ptr_nonnull(strstr(title, "; o: on the test set\n"));
     ck_assert((strstr(title, "\xe2\x94\x82") != NULL) == locales[_i].utf8);
