@@ -37,7 +37,9 @@ Suite *dataset_suite(void);
 Suite *sampler_suite(void);
 Suite *locate_suite(void);
 Suite *verify_suite(void);
+Suite *casebook_suite(void);
 Suite *doctor_suite(void);
+Suite *diagnoses_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
 Suite *dropout_suite(void);
@@ -159,7 +161,9 @@ static const struct suite_entry suites[] = {
     {"sampler", sampler_suite},
     {"locate", locate_suite},
     {"verify", verify_suite},
+    {"casebook", casebook_suite},
     {"doctor", doctor_suite},
+    {"diagnoses", diagnoses_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
     {"dropout", dropout_suite},
