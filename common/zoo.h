@@ -45,19 +45,18 @@ enum zoo_member {
 };
 
 struct zoo_row {
-    const char *name;     // of --inject, and of its section in the handbook
-    unsigned lessons;     // bit L: it can be planted in lesson L
-    int most_stage;       // of ZeRO, up to which
-    bool needs_ranks;     // it means nothing with one rank
-    bool needs_reference; // one run's record does not suffice to find it
-    const char *needs;    // a flag without which it means nothing, as one would give it; or NULL
-    const char *excludes; // names of flags, with spaces between, that it does not go with; or NULL
-    unsigned caught;     // bit L: --verify 2 catches it in lesson L, stage 1, where shares are even
-    const char *wrong;   // what goes wrong
-    const char *symptom; // what one sees
-    const char *cure;
-    const char
-        *elsewhere; // where the same mistake is made in PyTorch, Hugging Face Trainer, DeepSpeed
+    const char *name;      // of --inject, and of its section in the handbook
+    unsigned lessons;      // bit L: it can be planted in lesson L
+    int most_stage;        // of ZeRO, up to which
+    bool needs_ranks;      // it means nothing with one rank
+    bool needs_reference;  // one run's record does not suffice to find it
+    const char *needs;     // a flag it means nothing without, as one would give it; or NULL
+    const char *excludes;  // names of flags, with spaces between, it does not go with; or NULL
+    unsigned caught;       // bit L: lesson L's --verify 2 catches it, where shares are even
+    const char *wrong;     // what goes wrong
+    const char *symptom;   // what one sees
+    const char *cure;      // what mends it
+    const char *elsewhere; // where the same is done in PyTorch, Hugging Face Trainer, DeepSpeed
 };
 
 extern const struct zoo_row zoo_table[ZOO_MEMBERS];

@@ -75,9 +75,7 @@ struct run {
     const struct optimizer_store *store; // of the optimizer's states; NULL: they are in memory
     struct checkpoint_source source;     // what the run goes on from; of lesson 0: nothing
     const struct optimizer_store *param_store; // of packed parameters; NULL: they are in param
-
-    struct mistakes mistakes; // what --inject plants
-
+    struct mistakes mistakes;                  // what --inject plants
     struct proof proof;
     struct metrics metrics;
     struct progress progress;
@@ -93,17 +91,15 @@ struct run {
     struct record record;
     struct trace_event reduces; // lesson 2: what the network does until run_loss; else of kind 0
 
-    double loss; // of the last step: mean over all ranks' samples
-    double norm; // of its gradient, when run_norm was asked
-    double lr;
+    double loss;     // of the last step: mean over all ranks' samples
+    double norm, lr; // of its gradient, when run_norm was asked; of its update
     double train_loss, test_loss, accuracy; // of the last finished epoch
     size_t evaluated;                       // test samples this rank did of it
     double epoch_loss;                      // summed over samples of the epoch at hand
     size_t epoch_samples, samples;
     size_t timed_samples; // of the epoch's steps that were not verified: speed is theirs
     double timed_seconds;
-    double began_seconds, step_seconds; // on clock_seconds(), the run's and the step's
-    double training_seconds;
+    double began_seconds, step_seconds, training_seconds; // the first two on clock_seconds()
     double exposed_seconds; // from the end of backward to the reduced gradient
     double comm_seconds;    // set by a lesson whose communication overlaps; else as exposed
     size_t bytes_sent, messages_sent; // kept up to date by a lesson that sends
@@ -113,10 +109,9 @@ struct run {
     struct metrics_offload all_offload;      // of all steps that are in `times`
 };
 
-/* What the first weights are drawn from. */
+/* What the first weights are drawn from; and the parameters a run begins with, of a slice of the slab: what
+ * --init says. 0, or an error. */
 uint64_t run_weights_seed(const struct run *run);
-
-/* The parameters a run begins with, of a slice of the slab: what --init says. 0, or an error. */
 int run_init_values(struct run *run, struct slice slice, float *values);
 
 /* Copies a part of packed parameters, wherever they are kept. 0, or the store's error. */
