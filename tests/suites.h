@@ -14,6 +14,7 @@ Suite *zoo_suite(void);
 Suite *mistakes_suite(void);
 Suite *metrics_suite(void);
 Suite *record_suite(void);
+Suite *record_files_suite(void);
 Suite *trace_suite(void);
 Suite *timeline_suite(void);
 Suite *profile_suite(void);
@@ -232,6 +233,7 @@ static const struct suite_entry suites[] = {
     {"forks", forks_suite},
     {"standard_files", standard_files_suite},
     {"record", record_suite},
+    {"record_files", record_files_suite},
     {"accumulate", accumulate_suite},
     {"mistakes", mistakes_suite},
     {"shares", shares_suite},

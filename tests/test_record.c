@@ -3,59 +3,18 @@
 #include "common/rng.h"
 #include "lesson01_single/model.h"
 #include "tests/lessons.h"
+#include "tests/records.h"
 #include "tests/suites.h"
 
 #include <check.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_MOST = 4, ARGUMENTS_BYTES = 512 };
-
-/* All ranks' lines, and of each the first start. */
-struct records {
-    int world;
-    json_t *lines[RANKS_MOST];
-    const json_t *start[RANKS_MOST];
-};
+enum { ARGUMENTS_BYTES = 512 };
 
 /* --- reading --------------------------------------------------------------------------------- */
-
-static void read_file(struct records *records, const struct folder *folder, const char *name,
-                      int rank)
-{
-    char path[96];
-    snprintf(path, sizeof path, "%s/rank-%d.jsonl", name, rank);
-    char *text = lesson_text(folder, path), *at = text, *end;
-    records->lines[rank] = json_array();
-    for (; (end = strchr(at, '\n')) != NULL; at = end + 1) {
-        json_error_t error;
-        *end = '\0';
-        json_t *line = json_loads(at, JSON_REJECT_DUPLICATES, &error);
-        ck_assert_msg(json_is_object(line), "%s: %s: %s", path, error.text, at);
-        json_array_append_new(records->lines[rank], line);
-    }
-    ck_assert_msg(*at == '\0', "%s: half a line: %s", path, at);
-    records->start[rank] = json_array_get(records->lines[rank], 0);
-    free(text);
-}
-
-static void read_all(struct records *records, const struct folder *folder, const char *name,
-                     int world)
-{
-    *records = (struct records){.world = world};
-    for (int rank = 0; rank < world; rank++)
-        read_file(records, folder, name, rank);
-}
-
-static void release(struct records *records)
-{
-    for (int rank = 0; rank < records->world; rank++)
-        json_decref(records->lines[rank]);
-}
 
 /* Runs it, and reads what it has left in r. */
 static void record(struct records *records, struct lesson lesson, const char *arguments)
@@ -66,47 +25,8 @@ static void record(struct records *records, struct lesson lesson, const char *ar
     lesson_write(&folder, "few.csv", "1,2,0.5\n2,1,-1.5\n0,1,0.25\n1,1,2\n2,2,1\n");
     snprintf(all, sizeof all, "--no-verify --record r %s", arguments);
     lesson_ok(&folder, lesson, all);
-    read_all(records, &folder, "r", lesson.world);
+    records_read(records, &folder, "r", lesson.world);
     folder_close(&folder);
-}
-
-static bool is_event(const json_t *line, const char *event)
-{
-    return strcmp(json_string_value(json_object_get(line, "event")), event) == 0;
-}
-
-/* Line `index` of this kind; NULL: there are not so many. */
-static const json_t *line_of(const struct records *records, int rank, const char *event,
-                             size_t index)
-{
-    for (size_t i = 0; i < json_array_size(records->lines[rank]); i++) {
-        const json_t *line = json_array_get(records->lines[rank], i);
-        if (is_event(line, event) && index-- == 0)
-            return line;
-    }
-    return NULL;
-}
-
-static size_t count_of(const struct records *records, int rank, const char *event)
-{
-    size_t count = 0;
-    while (line_of(records, rank, event, count))
-        count++;
-    return count;
-}
-
-static double real_of(const json_t *line, const char *key)
-{
-    const json_t *value = json_object_get(line, key);
-    ck_assert_msg(json_is_number(value), "%s is no number", key);
-    return json_number_value(value);
-}
-
-static uint64_t hash_of(const json_t *line, const char *key)
-{
-    const char *text = json_string_value(json_object_get(line, key));
-    ck_assert_msg(text && strlen(text) == 16, "%s is no hash", key);
-    return strtoull(text, NULL, 16);
 }
 
 static bool is_null(const json_t *line, const char *key)
@@ -130,7 +50,7 @@ static struct sketch sum_of(const struct records *records, size_t step, const ch
 {
     struct sketch sum = {0};
     for (int rank = 0; rank < records->world; rank++) {
-        struct sketch one = sketch_of(line_of(records, rank, "step", step), key, tensor);
+        struct sketch one = sketch_of(records_line(records, rank, "step", step), key, tensor);
         sum.sum += one.sum;
         sum.squares += one.squares;
     }
@@ -174,28 +94,29 @@ enum { RUNS = sizeof runs / sizeof *runs };
 static void check_samples(const struct records *records, size_t step)
 {
     double samples = 0, weight = 0, loss = 0;
-    const json_t *first = line_of(records, 0, "step", step);
+    const json_t *first = records_line(records, 0, "step", step);
     for (int rank = 0; rank < records->world; rank++) {
-        const json_t *line = line_of(records, rank, "step", step);
-        double mine = real_of(line, "samples_local");
-        ck_assert(real_of(line, "samples") == real_of(first, "samples"));
-        ck_assert(real_of(line, "loss") == real_of(first, "loss"));
+        const json_t *line = records_line(records, rank, "step", step);
+        double mine = records_real(line, "samples_local");
+        ck_assert(records_real(line, "samples") == records_real(first, "samples"));
+        ck_assert(records_real(line, "loss") == records_real(first, "loss"));
         ck_assert(json_is_true(json_object_get(line, "updated")));
         ck_assert(!json_is_true(json_object_get(line, "nonfinite")));
-        ck_assert(real_of(line, "clip") == real_of(first, "clip"));
-        ck_assert(real_of(line, "micro_batches") == real_of(first, "micro_batches"));
-        ck_assert(real_of(line, "handed_over") == real_of(line, "micro_batches"));
+        ck_assert(records_real(line, "clip") == records_real(first, "clip"));
+        ck_assert(records_real(line, "micro_batches") == records_real(first, "micro_batches"));
+        ck_assert(records_real(line, "handed_over") == records_real(line, "micro_batches"));
         samples += mine;
         ck_assert(mine > 0 || (is_null(line, "weight_least") && is_null(line, "loss_local")));
         if (mine > 0) {
-            ck_assert(real_of(line, "weight_least") == real_of(line, "weight_most"));
-            weight += mine * real_of(line, "weight_least");
-            loss += mine * real_of(line, "loss_local");
+            ck_assert(records_real(line, "weight_least") == records_real(line, "weight_most"));
+            weight += mine * records_real(line, "weight_least");
+            loss += mine * records_real(line, "loss_local");
         }
     }
-    ck_assert_msg(samples == real_of(first, "samples"), "step %zu: %.0f samples", step, samples);
+    ck_assert_msg(samples == records_real(first, "samples"), "step %zu: %.0f samples", step,
+                  samples);
     ck_assert_msg(fabs(weight - 1) < 1e-6, "step %zu: weights add up to %.9g", step, weight);
-    ck_assert_msg(fabs(loss / samples - real_of(first, "loss")) < 1e-12 * (1 + fabs(loss)),
+    ck_assert_msg(fabs(loss / samples - records_real(first, "loss")) < 1e-12 * (1 + fabs(loss)),
                   "step %zu: the local losses' mean is %.17g", step, loss / samples);
 }
 
@@ -204,7 +125,7 @@ static void check_samples(const struct records *records, size_t step)
 static void check_reduced(const struct records *records, bool sharded, size_t step, size_t tensor)
 {
     const json_t *shape = json_array_get(json_object_get(records->start[0], "tensors"), tensor);
-    double count = real_of(shape, "count"), norms = 0;
+    double count = records_real(shape, "count"), norms = 0;
     struct sketch raw = sum_of(records, step, "raw", tensor),
                   reduced = sum_of(records, step, "reduced", tensor);
     if (json_is_true(json_object_get(shape, "frozen"))) {
@@ -212,11 +133,12 @@ static void check_reduced(const struct records *records, bool sharded, size_t st
         return;
     }
     for (int rank = 0; rank < records->world; rank++) {
-        const json_t *line = line_of(records, rank, "step", step);
+        const json_t *line = records_line(records, rank, "step", step);
         struct sketch mine = sketch_of(line, "reduced", tensor);
         norms += sqrt(sketch_of(line, "raw", tensor).squares);
         if (!sharded) {
-            struct sketch first = sketch_of(line_of(records, 0, "step", step), "reduced", tensor);
+            struct sketch first =
+                sketch_of(records_line(records, 0, "step", step), "reduced", tensor);
             ck_assert(mine.sum == first.sum && mine.squares == first.squares);
         }
     }
@@ -239,27 +161,27 @@ static void check_decay(const struct records *records, bool sharded, size_t step
         const json_t *tensor = json_array_get(tensors, i);
         if (json_is_true(json_object_get(tensor, "decays")) &&
             !json_is_true(json_object_get(tensor, "frozen")))
-            expected += real_of(tensor, "count");
+            expected += records_real(tensor, "count");
     }
     for (int rank = 0; rank < records->world; rank++)
-        found += real_of(line_of(records, rank, "step", step), "decayed");
+        found += records_real(records_line(records, rank, "step", step), "decayed");
     ck_assert_msg(found == expected * (sharded ? 1 : records->world),
                   "step %zu: %.0f decayed, not %.0f", step, found, expected);
 }
 
 static void check_param(const struct records *records, bool whole, size_t step)
 {
-    const json_t *first = line_of(records, 0, "step", step);
+    const json_t *first = records_line(records, 0, "step", step);
     for (int rank = 0; rank < records->world; rank++) {
-        const json_t *line = line_of(records, rank, "step", step);
+        const json_t *line = records_line(records, rank, "step", step);
         if (whole)
-            ck_assert(hash_of(line, "param_hash") == hash_of(first, "param_hash"));
+            ck_assert(records_hash(line, "param_hash") == records_hash(first, "param_hash"));
         else
             ck_assert(is_null(line, "param_hash"));
     }
     if (whole && step > 0) // an update changes something
-        ck_assert(hash_of(first, "param_hash") !=
-                  hash_of(line_of(records, 0, "step", step - 1), "param_hash"));
+        ck_assert(records_hash(first, "param_hash") !=
+                  records_hash(records_line(records, 0, "step", step - 1), "param_hash"));
 }
 
 static bool is_look(const json_t *line)
@@ -277,7 +199,7 @@ START_TEST(every_step_is_made_of_what_the_ranks_say)
     size_t tensors = json_array_size(json_object_get(records.start[0], "tensors"));
     for (size_t step = 0; step < 18; step++) {
         check_samples(&records, step);
-        bool looks = is_look(line_of(&records, 0, "step", step));
+        bool looks = is_look(records_line(&records, 0, "step", step));
         ck_assert_msg(looks == (step < 8 || step == 16), "step %zu", step);
         for (size_t tensor = 0; tensor < tensors && looks; tensor++)
             check_reduced(&records, sharded, step, tensor);
@@ -287,12 +209,12 @@ START_TEST(every_step_is_made_of_what_the_ranks_say)
             check_param(&records, whole, step);
     }
     for (int rank = 0; rank < records.world; rank++) {
-        ck_assert_uint_eq(count_of(&records, rank, "step"), 18);
-        ck_assert(real_of(line_of(&records, rank, "end", 0), "exit_code") == 0);
-        ck_assert(is_event(
+        ck_assert_uint_eq(records_count(&records, rank, "step"), 18);
+        ck_assert(records_real(records_line(&records, rank, "end", 0), "exit_code") == 0);
+        ck_assert(records_is(
             json_array_get(records.lines[rank], json_array_size(records.lines[rank]) - 1), "end"));
     }
-    release(&records);
+    records_release(&records);
 }
 END_TEST
 
@@ -307,14 +229,14 @@ static void check_alike(const struct records *ddp, const struct records *zero, s
 {
     static const char *const kinds[] = {"reduced", "param"};
     for (int rank = 0; rank < ddp->world; rank++) {
-        const json_t *line = line_of(zero, rank, "step", step),
-                     *other = line_of(ddp, rank, "step", step);
+        const json_t *line = records_line(zero, rank, "step", step),
+                     *other = records_line(ddp, rank, "step", step);
         ck_assert(sketch_of(line, "raw", tensor).sum == sketch_of(other, "raw", tensor).sum);
-        ck_assert(hash_of(line, "seen") == hash_of(other, "seen"));
+        ck_assert(records_hash(line, "seen") == records_hash(other, "seen"));
     }
     for (int kind = 0; kind < 2; kind++) {
         struct sketch parts = sum_of(zero, step, kinds[kind], tensor),
-                      whole = sketch_of(line_of(ddp, 0, "step", step), kinds[kind], tensor);
+                      whole = sketch_of(records_line(ddp, 0, "step", step), kinds[kind], tensor);
         ck_assert_msg(fabs(parts.sum - whole.sum) <= 1e-12 * (1 + whole.squares),
                       "step %zu, %s of tensor %zu: %.17g in parts, %.17g whole", step, kinds[kind],
                       tensor, parts.sum, whole.sum);
@@ -332,15 +254,16 @@ START_TEST(owned_parts_add_up_to_what_lesson_3_has_whole)
     record(&zero, (struct lesson){4, 3}, arguments);
     double owned = 0;
     for (int rank = 0; rank < 3; rank++)
-        owned += real_of(zero.start[rank], "owned");
-    ck_assert(owned == real_of(zero.start[0], "parameters"));
+        owned += records_real(zero.start[rank], "owned");
+    ck_assert(owned == records_real(zero.start[0], "parameters"));
     for (size_t step = 0; step < 2; step++) // then lesson 3 rebuilds its buckets
         for (size_t tensor = 0; tensor < 4; tensor++)
             check_alike(&ddp, &zero, step, tensor);
     if (!strstr(stages[_i], "--stage 3"))
-        ck_assert(hash_of(zero.start[2], "param_hash") == hash_of(ddp.start[0], "param_hash"));
-    release(&ddp);
-    release(&zero);
+        ck_assert(records_hash(zero.start[2], "param_hash") ==
+                  records_hash(ddp.start[0], "param_hash"));
+    records_release(&ddp);
+    records_release(&zero);
 }
 END_TEST
 
@@ -352,26 +275,26 @@ START_TEST(an_epoch_sees_every_sample_once_and_each_in_another_order)
     uint64_t all = 0;
     static const struct lesson lessons[] = {{1, 1}, {2, 3}, {3, 4}, {4, 2}};
     record(&records, lessons[_i], "--epochs 2 --batch 100 --hidden none --accumulate 2");
-    double train = real_of(records.start[0], "train_samples");
+    double train = records_real(records.start[0], "train_samples");
     for (size_t i = 0; i < (size_t)train; i++)
         all += sketch_mix(i + 1);
     for (size_t epoch = 0; epoch < 2; epoch++) {
         uint64_t seen = 0;
         double count = 0, evaluated = 0;
         for (int rank = 0; rank < records.world; rank++) {
-            const json_t *line = line_of(&records, rank, "epoch", epoch);
-            seen += hash_of(line, "seen");
-            count += real_of(line, "seen_count");
-            evaluated += real_of(line, "evaluated");
-            ck_assert(hash_of(line, "order") ==
-                      hash_of(line_of(&records, 0, "epoch", epoch), "order"));
+            const json_t *line = records_line(&records, rank, "epoch", epoch);
+            seen += records_hash(line, "seen");
+            count += records_real(line, "seen_count");
+            evaluated += records_real(line, "evaluated");
+            ck_assert(records_hash(line, "order") ==
+                      records_hash(records_line(&records, 0, "epoch", epoch), "order"));
         }
         ck_assert_msg(seen == all && count == train, "epoch %zu: %.0f samples", epoch, count);
-        ck_assert(evaluated == real_of(records.start[0], "test_samples"));
+        ck_assert(evaluated == records_real(records.start[0], "test_samples"));
     }
-    ck_assert(hash_of(line_of(&records, 0, "epoch", 0), "order") !=
-              hash_of(line_of(&records, 0, "epoch", 1), "order"));
-    release(&records);
+    ck_assert(records_hash(records_line(&records, 0, "epoch", 0), "order") !=
+              records_hash(records_line(&records, 0, "epoch", 1), "order"));
+    records_release(&records);
 }
 END_TEST
 
@@ -385,16 +308,16 @@ START_TEST(masks_differ_between_ranks_and_repeat)
     record(&alone, (struct lesson){1, 1}, all);
     record(&none, (struct lesson){1, 1}, "--steps 1 --hidden 9");
     for (size_t step = 0; step < 4; step++) {
-        uint64_t mask = hash_of(line_of(&pair, 0, "step", step), "dropout_mask");
-        ck_assert(mask != hash_of(line_of(&pair, 1, "step", step), "dropout_mask"));
-        ck_assert(mask == hash_of(line_of(&again, 0, "step", step), "dropout_mask"));
-        ck_assert(mask == hash_of(line_of(&alone, 0, "step", step), "dropout_mask"));
+        uint64_t mask = records_hash(records_line(&pair, 0, "step", step), "dropout_mask");
+        ck_assert(mask != records_hash(records_line(&pair, 1, "step", step), "dropout_mask"));
+        ck_assert(mask == records_hash(records_line(&again, 0, "step", step), "dropout_mask"));
+        ck_assert(mask == records_hash(records_line(&alone, 0, "step", step), "dropout_mask"));
     }
-    ck_assert(is_null(line_of(&none, 0, "step", 0), "dropout_mask"));
-    release(&pair);
-    release(&again);
-    release(&alone);
-    release(&none);
+    ck_assert(is_null(records_line(&none, 0, "step", 0), "dropout_mask"));
+    records_release(&pair);
+    records_release(&again);
+    records_release(&alone);
+    records_release(&none);
 }
 END_TEST
 
@@ -408,11 +331,11 @@ START_TEST(the_start_says_what_was_asked_for_and_held)
            "--bucket-kb 0.5 --optimizer adam --no-shuffle");
     const json_t *start = records.start[1];
     ck_assert_str_eq(json_string_value(json_object_get(start, "format")), record_format);
-    ck_assert(real_of(start, "version") == RECORD_VERSION);
-    ck_assert(real_of(start, "lesson") == 4 && real_of(start, "rank") == 1);
-    ck_assert(real_of(start, "world") == 2 && real_of(start, "updates") == 1);
-    ck_assert(real_of(start, "train_samples") + real_of(start, "test_samples") == 1797);
-    ck_assert(real_of(start, "state_norm") == 0);
+    ck_assert(records_real(start, "version") == RECORD_VERSION);
+    ck_assert(records_real(start, "lesson") == 4 && records_real(start, "rank") == 1);
+    ck_assert(records_real(start, "world") == 2 && records_real(start, "updates") == 1);
+    ck_assert(records_real(start, "train_samples") + records_real(start, "test_samples") == 1797);
+    ck_assert(records_real(start, "state_norm") == 0);
     ck_assert_str_eq(json_string_value(option_of(&records, "seed")), "18446744073709551615");
     ck_assert_str_eq(json_string_value(option_of(&records, "hidden")), "9");
     ck_assert_str_eq(json_string_value(option_of(&records, "schedule")), "halve:15");
@@ -425,7 +348,7 @@ START_TEST(the_start_says_what_was_asked_for_and_held)
     ck_assert(json_integer_value(option_of(&records, "batch")) == 64);
     ck_assert_uint_eq(json_array_size(option_of(&records, "given")), 10);
     ck_assert_ptr_null(json_object_get(json_object_get(start, "options"), "inject"));
-    release(&records);
+    records_release(&records);
 }
 END_TEST
 
@@ -437,9 +360,9 @@ START_TEST(a_folder_of_any_name_is_told)
     folder_open(&folder);
     lesson_ok(&folder, (struct lesson){1, 1},
               "--steps 1 --hidden none --record \"$(printf 'a\"\\\\b\\303\\251\\377\\001')\"");
-    read_all(&records, &folder, "a\"\\b\303\251\377\1", 1);
+    records_read(&records, &folder, "a\"\\b\303\251\377\1", 1);
     ck_assert_str_eq(json_string_value(option_of(&records, "record")), "a\"\\b\303\251\303\277\1");
-    release(&records);
+    records_release(&records);
     folder_close(&folder);
 }
 END_TEST
