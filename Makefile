@@ -127,6 +127,9 @@ lab-profile: $(BUILD)/lesson01_single $(BUILD)/lesson03_ddp $(BUILD)/launch ## w
 lab-precision: $(BUILD)/lesson01_single ## what does a gradient lose in bf16 and fp16, and when does it matter?
 	@sh lesson01_single/lab_precision.sh $(BUILD)
 
+lab-record: $(BUILD)/lesson03_ddp $(BUILD)/launch ## how much longer does a run take with --record? (ROUNDS=9 WORLD=2)
+	@sh common/lab_record.sh $(BUILD)
+
 lab-odd-curves: all ## every well-known mistake beside the healthy run: plots, and a line each (MEMBERS="same-shard" WORLD=4)
 	@sh common/lab_odd_curves.sh $(BUILD)
 
@@ -279,5 +282,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate diffs data check check-page check-mpi test sanitize valgrind \
+.PHONY: report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate lab-record diffs data check check-page check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

@@ -1,40 +1,63 @@
-/* sketch: a long array in two numbers. See the header. */
+/*
+ * sketch: a long array in two numbers. See the header.
+ *
+ * An element's sign is that of its place in a block of 64, one pattern for all blocks, times that of its block. So
+ * a block costs one hash, and the rest is a loop that vectorises.
+ */
 #include "common/sketch.h"
 
 #include <string.h>
 
-enum { LANES = 8 }; // sums of their own: one would wait for its last addition at every element
+enum { LANES = 8, BLOCK = 64 }; // lanes: sums of their own, or one would wait for its last addition
 
-/* +-x, as the highest bit of a hash of its position says. */
-static float with_sign(float x, uint32_t position)
+struct lanes {
+    double sum[LANES], squares[LANES];
+};
+
+static uint32_t sign_of(uint64_t bits)
 {
-    static const uint32_t sign = 0x80000000, golden = 0x9E3779B1, other = 0x85EBCA77;
-    uint32_t hash = position * golden, bits;
-    hash = (hash ^ hash >> 15) * other;
-    memcpy(&bits, &x, sizeof bits);
-    bits ^= hash & sign;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return (uint32_t)(bits >> 63) << 31;
+}
+
+/* `count` elements, a multiple of LANES, of one block; flips are those of their places. */
+static void add(struct lanes *lanes, const float *x, size_t count, const uint32_t *flips,
+                uint32_t block)
+{
+    for (size_t i = 0; i < count; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            uint32_t bits;
+            float signed_x;
+            memcpy(&bits, x + i + lane, sizeof bits);
+            bits ^= flips[i + lane] ^ block;
+            memcpy(&signed_x, &bits, sizeof signed_x);
+            double value = (double)signed_x;
+            lanes->sum[lane] += value;
+            lanes->squares[lane] += value * value;
+        }
 }
 
 void sketch_add(struct sketch *sketch, const float *x, size_t count, size_t first)
 {
-    double sum[LANES] = {0}, squares[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++) {
-            double value = (double)with_sign(x[i + lane], (uint32_t)(first + i + lane));
-            sum[lane] += value;
-            squares[lane] += value * value;
-        }
-    for (; i < count; i++) {
-        double value = (double)with_sign(x[i], (uint32_t)(first + i));
-        sum[0] += value;
-        squares[0] += value * value;
+    struct lanes lanes = {0};
+    uint32_t flips[BLOCK + LANES] = {0};
+    for (size_t i = 0; i < BLOCK; i++)
+        flips[i] = sign_of(sketch_mix(i));
+    while (count > 0) {
+        size_t place = first % BLOCK, left = BLOCK - place, part = count < left ? count : left;
+        size_t whole = part - part % LANES;
+        uint32_t block = sign_of(sketch_mix(BLOCK + first / BLOCK));
+        float rest[LANES] = {0};
+        add(&lanes, x, whole, flips + place, block);
+        memcpy(rest, x + whole, (part - whole) * sizeof *rest);
+        if (whole < part)
+            add(&lanes, rest, LANES, flips + place + whole, block);
+        x += part;
+        first += part;
+        count -= part;
     }
     for (size_t lane = 0; lane < LANES; lane++) {
-        sketch->sum += sum[lane];
-        sketch->squares += squares[lane];
+        sketch->sum += lanes.sum[lane];
+        sketch->squares += lanes.squares[lane];
     }
 }
 
