@@ -73,7 +73,9 @@ static int refuse(const struct metrics *metrics, int error, struct fail *fail)
 
 static int finish(const struct metrics *metrics, struct jsonl_line *line, struct fail *fail)
 {
-    int error = jsonl_write(&metrics->file, line);
+    int error = jsonl_end(line);
+    if (!error)
+        error = jsonl_write(&metrics->file, line);
     return error ? refuse(metrics, error, fail) : 0;
 }
 

@@ -1,5 +1,6 @@
 /* record: what a run was asked for and what it did. See the header. */
 #include "common/record.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 const char record_format[] = "sgd-to-zero-record";
+static const double KEPT_SECONDS = 0.002; // a line, before it is written
 
 /* --- files ------------------------------------------------------------------------------------- */
 
@@ -97,8 +99,8 @@ int record_open(struct record *record, const char *directory, const struct envir
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return fail_set(fail, -errno, "--record: cannot make the directory %s: %s", directory,
                         strerror(errno));
-    record->line.room = RECORD_LINE_BYTES;
-    record->line.text = memory_take(memory, MEMORY_BUFFERS, RECORD_LINE_BYTES);
+    record->line.room = RECORD_BUFFER_BYTES;
+    record->line.text = memory_take(memory, MEMORY_BUFFERS, RECORD_BUFFER_BYTES);
     if (!record->line.text)
         return fail_set(fail, -ENOMEM, "no memory for --record");
     if (environment->rank == 0)
@@ -111,7 +113,7 @@ int record_close(struct record *record, struct fail *fail)
 {
     int error = jsonl_close(&record->file);
     now_close(&record->now);
-    memory_give_back(record->memory, MEMORY_BUFFERS, record->line.text, RECORD_LINE_BYTES);
+    memory_give_back(record->memory, MEMORY_BUFFERS, record->line.text, RECORD_BUFFER_BYTES);
     record->line.text = NULL;
     return error ? refuse(record, error, fail) : 0;
 }
@@ -126,14 +128,16 @@ bool record_looks(const struct record *record, size_t step, size_t made)
 static void add_hash(struct jsonl_line *line, const char *key, const uint64_t *hash)
 {
     if (hash)
-        jsonl_add(line, ",\"%s\":\"%016" PRIx64 "\"", key, *hash);
+        jsonl_hash(line, key, *hash);
     else
         jsonl_add(line, ",\"%s\":null", key);
 }
 
 static void add_truth(struct jsonl_line *line, const char *key, bool value)
 {
-    jsonl_add(line, ",\"%s\":%s", key, value ? "true" : "false");
+    jsonl_text(line, ",\"");
+    jsonl_text(line, key);
+    jsonl_text(line, value ? "\":true" : "\":false");
 }
 
 static void add_sketches(struct jsonl_line *line, const char *key, const struct sketch *sketches,
@@ -141,11 +145,11 @@ static void add_sketches(struct jsonl_line *line, const char *key, const struct 
 {
     jsonl_add(line, ",\"%s\":%s", key, sketches ? "[" : "null");
     for (size_t i = 0; i < count && sketches; i++) {
-        jsonl_add(line, i > 0 ? ",[" : "[");
-        jsonl_number(line, sketches[i].sum);
-        jsonl_add(line, ",");
-        jsonl_number(line, sketches[i].squares);
-        jsonl_add(line, "]");
+        jsonl_text(line, i > 0 ? ",[" : "[");
+        jsonl_rounded_number(line, sketches[i].sum);
+        jsonl_text(line, ",");
+        jsonl_rounded_number(line, sketches[i].squares);
+        jsonl_text(line, "]");
     }
     jsonl_add(line, sketches ? "]" : "");
 }
@@ -187,11 +191,31 @@ static void add_proof(struct jsonl_line *line, const struct proof *proof)
     jsonl_add(line, proof->kept_count > 0 ? "]" : "");
 }
 
-static int finish(struct record *record)
+static int flush(struct record *record)
 {
-    if (!record->error)
+    if (!record->error && record->line.length > 0)
         record->error = jsonl_write(&record->file, &record->line);
     return record->error;
+}
+
+/* Short updates share a system call: there is one every two milliseconds. */
+static int finish(struct record *record, bool at_once)
+{
+    int error = jsonl_end(&record->line);
+    double now = clock_seconds();
+    record->error = record->error ? record->error : error;
+    if (!at_once && now < record->written_seconds + KEPT_SECONDS &&
+        record->line.length < RECORD_LINE_BYTES)
+        return record->error;
+    record->written_seconds = now;
+    return flush(record);
+}
+
+void record_wait(struct record *record, const char *text)
+{
+    if (*text)
+        flush(record);
+    now_write(&record->now, text);
 }
 
 void record_start(struct record *record, const struct record_start *start)
@@ -224,7 +248,7 @@ void record_start(struct record *record, const struct record_start *start)
               "\",\"dropout\":\"%016" PRIx64 "\"}",
               start->weights, start->shuffle, start->dropout);
     add_ledger(line, start->ledger);
-    finish(record);
+    finish(record, true);
 }
 
 static void add_look(struct jsonl_line *line, const struct record_look *look)
@@ -239,41 +263,42 @@ static void add_look(struct jsonl_line *line, const struct record_look *look)
 
 static void add_times(struct jsonl_line *line, const struct record_step *step)
 {
-    jsonl_real(line, "seconds", step->seconds);
-    jsonl_real(line, "compute_seconds", step->compute_seconds);
-    jsonl_real(line, "comm_seconds", step->comm_seconds);
-    jsonl_real(line, "exposed_seconds", step->exposed_seconds);
+    jsonl_rounded(line, "seconds", step->seconds);
+    jsonl_rounded(line, "compute_seconds", step->compute_seconds);
+    jsonl_rounded(line, "comm_seconds", step->comm_seconds);
+    jsonl_rounded(line, "exposed_seconds", step->exposed_seconds);
     jsonl_whole(line, "bytes_sent", step->bytes_sent);
 }
 
 int record_step(struct record *record, const struct record_step *step, struct fail *fail)
 {
-    static const char *const answers[] = {"false", "true", "null"};
+    static const char *const answers[] = {",\"nonfinite\":false", ",\"nonfinite\":true",
+                                          ",\"nonfinite\":null"};
     struct jsonl_line *line = &record->line;
     if (!record->file.open)
         return 0;
     jsonl_begin(line, "step");
     jsonl_whole(line, "step", step->step);
     jsonl_whole(line, "epoch", step->epoch);
-    jsonl_real(line, "lr", step->lr);
-    jsonl_real(line, "loss", step->loss);
-    jsonl_real(line, "loss_local", step->loss_local);
+    jsonl_rounded(line, "lr", step->lr);
+    jsonl_rounded(line, "loss", step->loss);
+    jsonl_rounded(line, "loss_local", step->loss_local);
     jsonl_whole(line, "samples", step->samples);
     jsonl_whole(line, "samples_local", step->samples_local);
-    add_hash(line, "seen", &step->seen);
-    jsonl_real(line, "weight_least", step->weight_least);
-    jsonl_real(line, "weight_most", step->weight_most);
+    jsonl_hash(line, "seen", step->seen);
+    jsonl_rounded(line, "weight_least", step->weight_least);
+    jsonl_rounded(line, "weight_most", step->weight_most);
     jsonl_whole(line, "micro_batches", step->micro_batches);
     jsonl_whole(line, "handed_over", step->handed_over);
     add_truth(line, "updated", step->updated);
-    jsonl_add(line, ",\"nonfinite\":%s", answers[step->nonfinite]);
-    jsonl_real(line, "clip", step->clip);
-    jsonl_real(line, "grad_norm", step->grad_norm);
+    jsonl_text(line, answers[step->nonfinite]);
+    jsonl_rounded(line, "clip", step->clip);
+    jsonl_rounded(line, "grad_norm", step->grad_norm);
     add_times(line, step);
     if (step->look)
         add_look(line, step->look);
     add_proof(line, step->proof);
-    return finish(record) ? refuse(record, record->error, fail) : 0;
+    return finish(record, false) ? refuse(record, record->error, fail) : 0;
 }
 
 int record_epoch(struct record *record, const struct record_epoch *epoch, struct fail *fail)
@@ -287,11 +312,11 @@ int record_epoch(struct record *record, const struct record_epoch *epoch, struct
     add_hash(line, "order", &epoch->order);
     add_hash(line, "seen", &epoch->seen);
     jsonl_whole(line, "seen_count", epoch->seen_count);
-    jsonl_real(line, "train_loss", epoch->train_loss);
-    jsonl_real(line, "test_loss", epoch->test_loss);
-    jsonl_real(line, "test_accuracy", epoch->test_accuracy);
+    jsonl_rounded(line, "train_loss", epoch->train_loss);
+    jsonl_rounded(line, "test_loss", epoch->test_loss);
+    jsonl_rounded(line, "test_accuracy", epoch->test_accuracy);
     jsonl_whole(line, "evaluated", epoch->evaluated);
-    return finish(record) ? refuse(record, record->error, fail) : 0;
+    return finish(record, true) ? refuse(record, record->error, fail) : 0;
 }
 
 int record_end(struct record *record, int exit_code, size_t steps, const struct proof *proof,
@@ -303,5 +328,5 @@ int record_end(struct record *record, int exit_code, size_t steps, const struct 
     jsonl_whole(&record->line, "exit_code", (size_t)exit_code);
     jsonl_whole(&record->line, "steps", steps);
     add_proof(&record->line, proof);
-    return finish(record) ? refuse(record, record->error, fail) : 0;
+    return finish(record, true) ? refuse(record, record->error, fail) : 0;
 }

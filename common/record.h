@@ -14,6 +14,9 @@
  * Of the first steps of a process, and of every 16th, a step line has these as well: of the gradient before
  * and after the reduction, of the new parameters. All numbers are of the variables that were used.
  *
+ * A step's line may be kept back for two milliseconds, but no longer than until its rank waits for another.
+ * So a process that is killed loses a moment's, and one that hangs none.
+ *
  * A run that goes on after --resume cuts the lines of what it does again, and writes a new start.
  */
 #ifndef COMMON_RECORD_H
@@ -35,7 +38,8 @@
 
 enum {
     RECORD_VERSION = 1,
-    RECORD_LINE_BYTES = 32768,
+    RECORD_LINE_BYTES = 32768, // no line is longer; kept is one more
+    RECORD_BUFFER_BYTES = 2 * RECORD_LINE_BYTES,
     RECORD_LOOKS_FIRST = 8, // steps of a process that are looked at more closely: so many at first,
     RECORD_LOOKS_EVERY = 16, // then each whose number is a multiple
 };
@@ -46,7 +50,8 @@ struct record {
     struct now now;    // what this rank waits for: DIR/rank-R.now
     struct jsonl_line line;
     struct memory *memory;
-    int error; // of the first line that could not be written; none is after it
+    double written_seconds; // when lines were written last, on clock_seconds()
+    int error;              // of the first line that could not be written; none is after it
 };
 
 struct record_tensor {
@@ -126,6 +131,10 @@ int record_step(struct record *record, const struct record_step *step, struct fa
 int record_epoch(struct record *record, const struct record_epoch *epoch, struct fail *fail);
 int record_end(struct record *record, int exit_code, size_t steps, const struct proof *proof,
                struct fail *fail); // proof: those of a step that did not come to its end
+
+/* Before this rank waits for others, with what now.h is to say, and with "" when it goes on. Lines that are not
+ * written yet are. Of any thread, while no other calls. */
+void record_wait(struct record *record, const char *text);
 
 /* Accepts one that is off, or zeroed. 0, or a negative error naming the file. */
 int record_close(struct record *record, struct fail *fail);

@@ -23,6 +23,7 @@ static uint32_t sign_of(uint64_t bits)
 static void add(struct lanes *lanes, const float *x, size_t count, const uint32_t *flips,
                 uint32_t block)
 {
+    struct lanes here = *lanes; // in registers
     for (size_t i = 0; i < count; i += LANES)
         for (size_t lane = 0; lane < LANES; lane++) {
             uint32_t bits;
@@ -31,9 +32,10 @@ static void add(struct lanes *lanes, const float *x, size_t count, const uint32_
             bits ^= flips[i + lane] ^ block;
             memcpy(&signed_x, &bits, sizeof signed_x);
             double value = (double)signed_x;
-            lanes->sum[lane] += value;
-            lanes->squares[lane] += value * value;
+            here.sum[lane] += value;
+            here.squares[lane] += value * value;
         }
+    *lanes = here;
 }
 
 void sketch_add(struct sketch *sketch, const float *x, size_t count, size_t first)

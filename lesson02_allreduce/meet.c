@@ -96,7 +96,7 @@ static int check_build(struct run *run, const struct comm_config *config)
 
 static void on_wait(void *context, const char *text)
 {
-    now_write(context, text);
+    record_wait(context, text);
 }
 
 int meet(struct comm **comm, struct run *run)
@@ -122,7 +122,7 @@ int meet(struct comm **comm, struct run *run)
     if (!error)
         comm_set_choice(*comm, &choice);
     if (!error && run->options.record)
-        comm_set_watch(*comm, &(struct comm_watch){on_wait, &run->record.now});
+        comm_set_watch(*comm, &(struct comm_watch){on_wait, &run->record});
     if (run->options.lesson == 2)
         describe_allreduce(run, &choice);
     run->gather = gather_numbers;

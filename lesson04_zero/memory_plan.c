@@ -198,7 +198,7 @@ struct memory_plan memory_plan_of(const struct memory_case *of, size_t rank)
                     [BUFFER_LINKS] = links(of, rank),
                     [BUFFER_COMPRESS] = compressed(of),
                     [BUFFER_POOLS] = pools(of),
-                    [BUFFER_RECORD] = of->options->record ? RECORD_LINE_BYTES : 0},
+                    [BUFFER_RECORD] = of->options->record ? RECORD_BUFFER_BYTES : 0},
     };
     for (int i = 0; i < BUFFERS; i++)
         plan.bytes[MEMORY_BUFFERS] += plan.buffers[i];

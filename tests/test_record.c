@@ -116,7 +116,7 @@ static void check_samples(const struct records *records, size_t step)
     ck_assert_msg(samples == records_real(first, "samples"), "step %zu: %.0f samples", step,
                   samples);
     ck_assert_msg(fabs(weight - 1) < 1e-6, "step %zu: weights add up to %.9g", step, weight);
-    ck_assert_msg(fabs(loss / samples - records_real(first, "loss")) < 1e-12 * (1 + fabs(loss)),
+    ck_assert_msg(fabs(loss / samples - records_real(first, "loss")) < 1e-10 * (1 + fabs(loss)),
                   "step %zu: the local losses' mean is %.17g", step, loss / samples);
 }
 
@@ -144,7 +144,8 @@ static void check_reduced(const struct records *records, bool sharded, size_t st
     }
     if (!sharded)
         reduced.sum /= records->world;
-    double bound = ((records->world - 1) * 0x1p-24 + count * 0x1p-52) * sqrt(count) * norms;
+    double bound = ((records->world - 1) * 0x1p-24 + count * 0x1p-52) * sqrt(count) * norms +
+                   1e-11 * (norms + fabs(raw.sum)); // of 12 digits written
     ck_assert_msg(fabs(raw.sum - reduced.sum) <= bound,
                   "step %zu, tensor %zu: reduced %.17g, of all ranks %.17g, bound %g", step, tensor,
                   reduced.sum, raw.sum, bound);
@@ -237,10 +238,10 @@ static void check_alike(const struct records *ddp, const struct records *zero, s
     for (int kind = 0; kind < 2; kind++) {
         struct sketch parts = sum_of(zero, step, kinds[kind], tensor),
                       whole = sketch_of(records_line(ddp, 0, "step", step), kinds[kind], tensor);
-        ck_assert_msg(fabs(parts.sum - whole.sum) <= 1e-12 * (1 + whole.squares),
+        ck_assert_msg(fabs(parts.sum - whole.sum) <= 1e-10 * (1 + whole.squares),
                       "step %zu, %s of tensor %zu: %.17g in parts, %.17g whole", step, kinds[kind],
                       tensor, parts.sum, whole.sum);
-        ck_assert(fabs(parts.squares - whole.squares) <= 1e-12 * (1 + whole.squares));
+        ck_assert(fabs(parts.squares - whole.squares) <= 1e-10 * (1 + whole.squares));
     }
 }
 
