@@ -26,6 +26,7 @@ Suite *environment_suite(void);
 Suite *launch_cause_suite(void);
 Suite *launch_cores_suite(void);
 Suite *handbook_suite(void);
+Suite *documents_suite(void);
 Suite *install_suite(void);
 Suite *launch_suite(void);
 Suite *launch_output_suite(void);
@@ -150,6 +151,7 @@ static const struct suite_entry suites[] = {
     {"launch_cause", launch_cause_suite},
     {"launch_cores", launch_cores_suite},
     {"handbook", handbook_suite},
+    {"documents", documents_suite},
     {"install", install_suite},
     {"launch", launch_suite},
     {"launch_output", launch_output_suite},
