@@ -159,15 +159,15 @@ void patient_has(struct patient *patient, const struct patient *reference, const
     struct fail fail = {0};
     struct doctor doctor = {.book = &patient->book,
                             .reference = reference ? &reference->book : NULL,
-                            .verdict = &patient->verdict};
+                            .diagnosis = &patient->diagnosis};
     size_t expected = *names ? 1 : 0;
     for (const char *at = strchr(names, '+'); at; at = strchr(at + 1, '+'))
         expected++;
     ck_assert_msg(doctor_diagnose(&doctor, &fail) == 0, "%s", fail.text);
-    for (size_t i = 0; i < patient->verdict.finding_count; i++)
-        ck_assert_msg(is_among(names, patient->verdict.findings[i].name),
-                      "found %s (%s), expected '%s'", patient->verdict.findings[i].name,
-                      patient->verdict.findings[i].deciding, names);
-    ck_assert_msg(patient->verdict.finding_count == expected, "found %zu, expected '%s'",
-                  patient->verdict.finding_count, names);
+    for (size_t i = 0; i < patient->diagnosis.finding_count; i++)
+        ck_assert_msg(is_among(names, patient->diagnosis.findings[i].name),
+                      "found %s (%s), expected '%s'", patient->diagnosis.findings[i].name,
+                      patient->diagnosis.findings[i].deciding, names);
+    ck_assert_msg(patient->diagnosis.finding_count == expected, "found %zu, expected '%s'",
+                  patient->diagnosis.finding_count, names);
 }

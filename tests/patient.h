@@ -21,7 +21,7 @@ struct patient {
     struct case_look looks[PATIENT_WORLD][PATIENT_STEPS];
     struct sketch sketches[PATIENT_WORLD][PATIENT_STEPS][3][PATIENT_TENSORS];
     struct sketch held[PATIENT_WORLD][2][PATIENT_TENSORS];
-    struct verdict verdict;
+    struct diagnosis diagnosis;
 };
 
 /* A healthy one, trained with these options (batch, accumulate, clip, ...). Zeroed fields of options mean what the lessons'

@@ -37,7 +37,7 @@ START_TEST(a_healthy_record_has_nothing_wrong_and_says_what_was_looked_at)
     struct patient patient;
     patient_make(&patient, &healthy[_i]);
     patient_has(&patient, NULL, "");
-    ck_assert_uint_ge(patient.verdict.looked_count, 6);
+    ck_assert_uint_ge(patient.diagnosis.looked_count, 6);
 }
 END_TEST
 

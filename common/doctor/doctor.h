@@ -1,5 +1,5 @@
 /*
- * doctor: from records to a verdict. First all is measured, theme by theme; only then is anything explained, so that
+ * doctor: from records to a diagnosis. First all is measured, theme by theme; only then is anything explained, so that
  * what follows from a fault is not taken for another one.
  *
  *     measure    setup, samples, weights, gradients, updates, masks, rates, losses: facts, no opinions
@@ -13,12 +13,12 @@
 
 #include "common/doctor/casebook.h"
 #include "common/doctor/facts.h"
-#include "common/doctor/verdict.h"
+#include "common/doctor/diagnosis.h"
 
 struct doctor {
     const struct casebook *book;
     const struct casebook *reference; // a healthy run of the same configuration, or NULL
-    struct verdict *verdict;
+    struct diagnosis *diagnosis;
     struct facts facts;
 };
 

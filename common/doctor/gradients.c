@@ -260,7 +260,7 @@ static void explain_sync(struct doctor *doctor)
     const struct gradients_facts *facts = &doctor->facts.gradients;
     struct finding *finding;
     if (facts->early_step != NOWHERE) {
-        finding = verdict_member(doctor->verdict, ZOO_SYNC_FIRST_MICROBATCH_ONLY, CERTAIN);
+        finding = diagnosis_member(doctor->diagnosis, ZOO_SYNC_FIRST_MICROBATCH_ONLY, CERTAIN);
         if (facts->differ_step != NOWHERE)
             finding_evidence(
                 finding,
@@ -275,7 +275,7 @@ static void explain_sync(struct doctor *doctor)
     }
     bool sure = facts->differ_step != NOWHERE;
     finding =
-        verdict_member(doctor->verdict, ZOO_SYNC_LAST_MICROBATCH_ONLY, sure ? CERTAIN : STRONG);
+        diagnosis_member(doctor->diagnosis, ZOO_SYNC_LAST_MICROBATCH_ONLY, sure ? CERTAIN : STRONG);
     tell_sum(doctor, finding);
     if (sure)
         finding_deciding(
@@ -293,7 +293,7 @@ static void explain_sync(struct doctor *doctor)
 
 static void explain_clip(struct doctor *doctor)
 {
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_CLIP_BEFORE_REDUCE, CERTAIN);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_CLIP_BEFORE_REDUCE, CERTAIN);
     tell_sum(doctor, finding);
     finding_deciding(finding,
                      "the sum of the ranks' gradients, each clipped to %g by its own norm before: "
@@ -305,7 +305,7 @@ static void explain_clip(struct doctor *doctor)
 static void explain_stale(struct doctor *doctor)
 {
     const struct gradients_facts *facts = &doctor->facts.gradients;
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_STALE_BUCKET, CERTAIN);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_STALE_BUCKET, CERTAIN);
     size_t first = 0;
     while (!facts->stale[first])
         first++;
@@ -321,7 +321,7 @@ static void explain_stale(struct doctor *doctor)
 static void explain_twice(struct doctor *doctor)
 {
     size_t world = doctor->book->world;
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_MEAN_TWICE, CERTAIN);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_MEAN_TWICE, CERTAIN);
     tell_sum(doctor, finding);
     finding_deciding(finding,
                      "the reduced gradient times %zu: that is the sum of the ranks' own ones, for "
@@ -333,10 +333,10 @@ static void explain_twice(struct doctor *doctor)
 static void explain_unknown(struct doctor *doctor)
 {
     struct finding *finding =
-        verdict_other(doctor->verdict, "wrong-gradient",
-                      "the reduced gradient is not the sum of the ranks' own ones, for no reason "
-                      "that is known here",
-                      "run with --verify 2: the proof names the first element that is wrong");
+        diagnosis_other(doctor->diagnosis, "wrong-gradient",
+                        "the reduced gradient is not the sum of the ranks' own ones, for no reason "
+                        "that is known here",
+                        "run with --verify 2: the proof names the first element that is wrong");
     tell_sum(doctor, finding);
     finding_deciding(finding,
                      "sketches of the gradients before and after the reduction, tensor by tensor");
@@ -363,8 +363,8 @@ void gradients_explain(struct doctor *doctor)
     else if (facts->looks > 0 && !facts->sync)
         explain_unknown(doctor);
     if (facts->looks > 0 && facts->wrong_step == NOWHERE && !facts->sync && doctor->book->world > 1)
-        verdict_looked(doctor->verdict, "gradients",
-                       "the sum of the ranks' own ones, for %zu tensors at %zu steps, to %.2g of "
-                       "what rounding allows",
-                       doctor->book->tensor_count, facts->looks, facts->worst_share);
+        diagnosis_looked(doctor->diagnosis, "gradients",
+                         "the sum of the ranks' own ones, for %zu tensors at %zu steps, to %.2g of "
+                         "what rounding allows",
+                         doctor->book->tensor_count, facts->looks, facts->worst_share);
 }

@@ -92,11 +92,11 @@ static void explain_evaluation(struct doctor *doctor)
     size_t padded = (samples + world - 1) / world * world;
     struct finding *finding;
     if (facts->evaluated == padded)
-        finding = verdict_member(doctor->verdict, ZOO_EVAL_PADDING_COUNTED, CERTAIN);
+        finding = diagnosis_member(doctor->diagnosis, ZOO_EVAL_PADDING_COUNTED, CERTAIN);
     else
-        finding = verdict_other(doctor->verdict, "wrong-evaluation",
-                                "the ranks together did not evaluate every test sample once",
-                                "count each test sample once, on one rank");
+        finding = diagnosis_other(doctor->diagnosis, "wrong-evaluation",
+                                  "the ranks together did not evaluate every test sample once",
+                                  "count each test sample once, on one rank");
     finding_deciding(finding,
                      "how many test samples all ranks evaluated together in epoch %zu: %zu, and "
                      "there are %zu; %zu is the "
@@ -108,7 +108,7 @@ void losses_explain(struct doctor *doctor)
 {
     const struct losses_facts *facts = &doctor->facts.losses;
     if (facts->own_steps > 0) {
-        struct finding *finding = verdict_member(doctor->verdict, ZOO_RANK0_LOSS_ONLY, CERTAIN);
+        struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_RANK0_LOSS_ONLY, CERTAIN);
         finding_evidence(finding,
                          "at %zu of %zu steps each rank reported the loss of its own share",
                          facts->own_steps, facts->steps);
@@ -119,19 +119,19 @@ void losses_explain(struct doctor *doctor)
                          facts->own_step, facts->mean, facts->low, facts->high);
     } else if (facts->wrong_step != NOWHERE) {
         struct finding *finding =
-            verdict_other(doctor->verdict, "wrong-loss",
-                          "the loss that is reported is not the mean over all samples",
-                          "sum losses and samples over all ranks, then divide");
+            diagnosis_other(doctor->diagnosis, "wrong-loss",
+                            "the loss that is reported is not the mean over all samples",
+                            "sum losses and samples over all ranks, then divide");
         finding_deciding(finding, "the ranks' own losses, weighted by their samples, at step %zu",
                          facts->wrong_step);
     } else if (facts->steps > 0) {
-        verdict_looked(doctor->verdict, "loss", "the mean over all ranks' samples at %zu steps",
-                       facts->steps);
+        diagnosis_looked(doctor->diagnosis, "loss", "the mean over all ranks' samples at %zu steps",
+                         facts->steps);
     }
     if (facts->padded_epoch != NOWHERE)
         explain_evaluation(doctor);
     else if (facts->epochs > 0 && doctor->book->test_samples > 0)
-        verdict_looked(doctor->verdict, "evaluation",
-                       "every one of %zu test samples once, %zu times", doctor->book->test_samples,
-                       facts->epochs);
+        diagnosis_looked(doctor->diagnosis, "evaluation",
+                         "every one of %zu test samples once, %zu times",
+                         doctor->book->test_samples, facts->epochs);
 }

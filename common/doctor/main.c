@@ -84,11 +84,12 @@ static int check_reference(const struct casebook *book, const struct casebook *r
                            reference->train_samples, book->parameters, book->train_samples);
 }
 
-static int print(const struct request *request, const struct verdict *verdict, struct fail *fail)
+static int print(const struct request *request, const struct diagnosis *diagnosis,
+                 struct fail *fail)
 {
     if (!request->json)
-        verdict_print(verdict, stdout);
-    else if (verdict_json(verdict, stdout) != 0)
+        diagnosis_print(diagnosis, stdout);
+    else if (diagnosis_json(diagnosis, stdout) != 0)
         return fail_set(fail, -ENOMEM, "no memory to print the verdict");
     return 0;
 }
@@ -96,8 +97,8 @@ static int print(const struct request *request, const struct verdict *verdict, s
 static int diagnose(const struct request *request, struct fail *fail)
 {
     struct casebook book = {0}, reference = {0};
-    struct verdict verdict;
-    struct doctor doctor = {.book = &book, .verdict = &verdict};
+    struct diagnosis diagnosis;
+    struct doctor doctor = {.book = &book, .diagnosis = &diagnosis};
     int error = casebook_open(&book, request->run, fail);
     if (!error && request->reference) {
         error = casebook_open(&reference, request->reference, fail);
@@ -108,12 +109,12 @@ static int diagnose(const struct request *request, struct fail *fail)
     if (!error)
         error = doctor_diagnose(&doctor, fail);
     if (!error)
-        error = print(request, &verdict, fail);
+        error = print(request, &diagnosis, fail);
     casebook_close(&book);
     casebook_close(&reference);
     if (error)
         return FAILED;
-    return verdict.finding_count > 0 ? FINDINGS : HEALTHY;
+    return diagnosis.finding_count > 0 ? FINDINGS : HEALTHY;
 }
 
 int main(int argc, char **argv)

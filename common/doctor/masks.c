@@ -71,12 +71,12 @@ void masks_explain(struct doctor *doctor)
     if (facts->looks == 0)
         return;
     if (2 * facts->by_row <= facts->looks) {
-        verdict_looked(doctor->verdict, "dropout",
-                       "masks of %zu steps and ranks: drawn by sample, not by row", facts->looks);
+        diagnosis_looked(doctor->diagnosis, "dropout",
+                         "masks of %zu steps and ranks: drawn by sample, not by row", facts->looks);
         return;
     }
     struct finding *finding =
-        verdict_member(doctor->verdict, ZOO_SAME_DROPOUT, facts->looks > 2 ? CERTAIN : LIKELY);
+        diagnosis_member(doctor->diagnosis, ZOO_SAME_DROPOUT, facts->looks > 2 ? CERTAIN : LIKELY);
     finding_deciding(finding,
                      "which units took part in a step's first rows, computed again with the row in "
                      "the sample's place: at %zu "

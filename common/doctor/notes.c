@@ -22,24 +22,24 @@ static void note_noise(struct doctor *doctor)
     double noise = pairs > 0 ? sqrt(squares / (2 * (double)pairs)) : 0, mean = sum / (double)pairs;
     if (pairs < 2 * WINDOW || noise <= 0.15 * mean)
         return;
-    verdict_note(doctor->verdict, "noise",
-                 "the loss of one step is off by about %.2g, %.0f %% of its mean, as an update "
-                 "takes %zu samples: this is "
-                 "noise of small batches; look at a mean over many steps, or at the test loss",
-                 noise, 100 * noise / mean, doctor_step(doctor, 0, 0)->samples);
+    diagnosis_note(doctor->diagnosis, "noise",
+                   "the loss of one step is off by about %.2g, %.0f %% of its mean, as an update "
+                   "takes %zu samples: this is "
+                   "noise of small batches; look at a mean over many steps, or at the test loss",
+                   noise, 100 * noise / mean, doctor_step(doctor, 0, 0)->samples);
 }
 
 void notes_explain(struct doctor *doctor)
 {
     const struct options *options = &doctor->book->options;
     if (!options->shuffle)
-        verdict_note(doctor->verdict, "no shuffle",
-                     "--no-shuffle was asked for: every epoch has the order of the file, and a "
-                     "pattern that repeats epoch "
-                     "by epoch is that");
+        diagnosis_note(doctor->diagnosis, "no shuffle",
+                       "--no-shuffle was asked for: every epoch has the order of the file, and a "
+                       "pattern that repeats epoch "
+                       "by epoch is that");
     if (options->drop_last && doctor->facts.samples.coverage.never > 0)
-        verdict_note(
-            doctor->verdict, "drop last",
+        diagnosis_note(
+            doctor->diagnosis, "drop last",
             "--drop-last was asked for: %zu samples of epoch %zu were left out, others in the next",
             doctor->facts.samples.coverage.never, doctor->facts.samples.coverage.epoch);
     note_noise(doctor);

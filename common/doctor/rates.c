@@ -80,12 +80,13 @@ static void explain_schedule(struct doctor *doctor)
     size_t k = first_wrong(doctor, &found, &expected), steps = casebook_steps(doctor->book);
     if (k == NOWHERE) {
         if (steps > 0)
-            verdict_looked(doctor->verdict, "rate", "%g at first, %g at last, as the schedule says",
-                           doctor_step(doctor, 0, 0)->lr, doctor_step(doctor, 0, steps - 1)->lr);
+            diagnosis_looked(doctor->diagnosis, "rate",
+                             "%g at first, %g at last, as the schedule says",
+                             doctor_step(doctor, 0, 0)->lr, doctor_step(doctor, 0, steps - 1)->lr);
         return;
     }
-    struct finding *finding = verdict_other(
-        doctor->verdict, "wrong-rate", "the learning rate is not the one the options ask for",
+    struct finding *finding = diagnosis_other(
+        doctor->diagnosis, "wrong-rate", "the learning rate is not the one the options ask for",
         "count the schedule in updates, once for each, whatever the number of ranks");
     finding_deciding(finding, "the rate of step %zu: %g, where the schedule says %g",
                      doctor_step(doctor, 0, k)->step, found, expected);
@@ -144,10 +145,10 @@ static void explain_unscaled(struct doctor *doctor)
     if (!compared && (doctor->reference || is_scaled_by_hand(doctor, base)))
         return;
     bool by_default = is_near(options->lr, base);
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_NO_LR_SCALE,
-                                             compared     ? CERTAIN
-                                             : by_default ? STRONG
-                                                          : LIKELY);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_NO_LR_SCALE,
+                                               compared     ? CERTAIN
+                                               : by_default ? STRONG
+                                                            : LIKELY);
     if (grows)
         tell_batch(doctor, finding);
     if (compared)
@@ -194,7 +195,7 @@ static void explain_warmup(struct doctor *doctor)
     if (!jumps && !(grows && scale >= 2))
         return;
     struct finding *finding =
-        verdict_member(doctor->verdict, ZOO_LR_SCALE_NO_WARMUP, jumps ? STRONG : LIKELY);
+        diagnosis_member(doctor->diagnosis, ZOO_LR_SCALE_NO_WARMUP, jumps ? STRONG : LIKELY);
     finding_evidence(
         finding,
         "--lr-scale makes the rate %.4g times %g, and --warmup is 0: the first update takes %g",

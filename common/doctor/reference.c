@@ -62,9 +62,9 @@ static double gradient_ratio(const struct casebook *a, const struct casebook *b,
 
 static struct finding *finding_of(struct doctor *doctor, enum zoo_member member)
 {
-    for (size_t i = 0; i < doctor->verdict->finding_count; i++)
-        if (doctor->verdict->findings[i].row == &zoo_table[member])
-            return &doctor->verdict->findings[i];
+    for (size_t i = 0; i < doctor->diagnosis->finding_count; i++)
+        if (doctor->diagnosis->findings[i].row == &zoo_table[member])
+            return &doctor->diagnosis->findings[i];
     return NULL;
 }
 
@@ -78,15 +78,15 @@ static void compare_gradients(struct doctor *doctor)
         finding_evidence(finding, "the first gradient is %.4g times the reference's", ratio);
         return;
     }
-    if (doctor->verdict->finding_count > 0)
+    if (doctor->diagnosis->finding_count > 0)
         return; // what was found may change it in any way
     if (fabs(ratio - 1) <= RATIO_TOLERANCE && far <= RATIO_TOLERANCE) {
-        verdict_looked(doctor->verdict, "reference",
-                       "the first gradient is %.6g times the reference's", ratio);
+        diagnosis_looked(doctor->diagnosis, "reference",
+                         "the first gradient is %.6g times the reference's", ratio);
         return;
     }
-    finding = verdict_other(
-        doctor->verdict, "unlike-reference",
+    finding = diagnosis_other(
+        doctor->diagnosis, "unlike-reference",
         "with the same parameters and samples, the first gradient is not the reference's",
         "compare the options of both runs; run with --verify 2");
     finding_deciding(
@@ -98,9 +98,9 @@ static void compare_gradients(struct doctor *doctor)
 /* In stage 3 no rank has all parameters, and one run alone may not tell. */
 static void explain_beginning(struct doctor *doctor)
 {
-    if (verdict_has(doctor->verdict, ZOO_SEED_PER_RANK))
+    if (diagnosis_has(doctor->diagnosis, ZOO_SEED_PER_RANK))
         return;
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_SEED_PER_RANK, STRONG);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_SEED_PER_RANK, STRONG);
     finding_deciding(finding,
                      "sketches of all parameters before the first step: they are not the "
                      "reference's, with the same --seed "
@@ -151,12 +151,12 @@ static void compare_curves(struct doctor *doctor)
         return;
     double updates = difference(doctor, false), samples = difference(doctor, true);
     if (samples <= CURVE_TOLERANCE && updates > 2 * samples)
-        verdict_note(doctor->verdict, "x-axis",
-                     "updates take %zu samples here and %zu in the reference: after as many "
-                     "samples the losses differ by %.0f "
-                     "%%, after as many updates by %.0f %%; draw both over samples",
-                     book->ranks[0].steps[0].samples, reference->ranks[0].steps[0].samples,
-                     100 * samples, 100 * updates);
+        diagnosis_note(doctor->diagnosis, "x-axis",
+                       "updates take %zu samples here and %zu in the reference: after as many "
+                       "samples the losses differ by %.0f "
+                       "%%, after as many updates by %.0f %%; draw both over samples",
+                       book->ranks[0].steps[0].samples, reference->ranks[0].steps[0].samples,
+                       100 * samples, 100 * updates);
 }
 
 void reference_explain(struct doctor *doctor)

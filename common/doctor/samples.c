@@ -263,7 +263,7 @@ static void explain(struct doctor *doctor, enum zoo_member member, bool found, c
     const struct samples_facts *facts = &doctor->facts.samples;
     if (!found)
         return;
-    struct finding *finding = verdict_member(doctor->verdict, member, CERTAIN);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, member, CERTAIN);
     if (member == ZOO_NO_SET_EPOCH && facts->same_orders > 0)
         finding_evidence(finding, "%zu of the %zu epochs after the first had the first one's order",
                          facts->same_orders, facts->same_orders + facts->differing_orders);
@@ -285,8 +285,8 @@ static void explain(struct doctor *doctor, enum zoo_member member, bool found, c
 static void explain_unknown(struct doctor *doctor)
 {
     const struct samples_facts *facts = &doctor->facts.samples;
-    struct finding *finding = verdict_other(
-        doctor->verdict, "wrong-samples", "ranks saw other samples than the options ask for",
+    struct finding *finding = diagnosis_other(
+        doctor->diagnosis, "wrong-samples", "ranks saw other samples than the options ask for",
         "compare the sampler with the options: seed, epoch, batch, rank and world");
     finding_deciding(finding,
                      "the samples of every step and rank, computed again from the options: step "
@@ -300,19 +300,19 @@ static void explain_healthy(struct doctor *doctor)
     const struct samples_facts *facts = &doctor->facts.samples;
     const struct coverage *coverage = &facts->coverage;
     if (facts->is_covered)
-        verdict_looked(
-            doctor->verdict, "samples",
+        diagnosis_looked(
+            doctor->diagnosis, "samples",
             "those of %zu steps and ranks, computed again: all as they should be; in epoch %zu %zu "
             "samples were seen once, %zu twice, %zu never%s",
             facts->checked, coverage->epoch, coverage->once, coverage->twice, coverage->never,
             doctor->book->options.drop_last ? " (--drop-last)" : "");
     else
-        verdict_looked(doctor->verdict, "samples",
-                       "those of %zu steps and ranks, computed again: all as they should be",
-                       facts->checked);
+        diagnosis_looked(doctor->diagnosis, "samples",
+                         "those of %zu steps and ranks, computed again: all as they should be",
+                         facts->checked);
     if (facts->differing_orders > 0)
-        verdict_looked(doctor->verdict, "orders", "another one in each of %zu epochs",
-                       facts->differing_orders + 1);
+        diagnosis_looked(doctor->diagnosis, "orders", "another one in each of %zu epochs",
+                         facts->differing_orders + 1);
 }
 
 void samples_explain(struct doctor *doctor)

@@ -47,7 +47,7 @@ void setup_explain(struct doctor *doctor)
     const struct case_start *a = &book->ranks[0].starts[0], *b = &book->ranks[rank].starts[0];
     bool drawn = a->first == 0 && !facts->is_known && facts->streams_differ;
     if (facts->param_differ || drawn) {
-        struct finding *finding = verdict_member(doctor->verdict, ZOO_SEED_PER_RANK, CERTAIN);
+        struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_SEED_PER_RANK, CERTAIN);
         if (facts->streams_differ)
             finding_evidence(
                 finding,
@@ -68,7 +68,7 @@ void setup_explain(struct doctor *doctor)
         return;
     }
     if (book->world > 1)
-        verdict_looked(doctor->verdict, "first weights", "%s on all %zu ranks before step %zu",
-                       facts->is_known ? "the same parameters" : "drawn from the same stream",
-                       book->world, a->first);
+        diagnosis_looked(doctor->diagnosis, "first weights", "%s on all %zu ranks before step %zu",
+                         facts->is_known ? "the same parameters" : "drawn from the same stream",
+                         book->world, a->first);
 }

@@ -137,7 +137,7 @@ void updates_measure(struct doctor *doctor)
 static void explain_skip(struct doctor *doctor)
 {
     const struct updates_facts *facts = &doctor->facts.updates;
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_SKIP_ONE_RANK, CERTAIN);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_SKIP_ONE_RANK, CERTAIN);
     if (facts->skip_nonfinite)
         finding_evidence(finding,
                          "rank %zu's own gradient was not finite at step %zu: look at its samples",
@@ -166,7 +166,7 @@ static bool explain_clips(struct doctor *doctor)
     bool differ = facts->clip_step != NOWHERE || facts->norm_step != NOWHERE;
     if (!differ || doctor_owns_all(doctor->book) || doctor->book->options.clip == 0)
         return false;
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_CLIP_PER_SHARD, CERTAIN);
+    struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_CLIP_PER_SHARD, CERTAIN);
     if (facts->clip_step != NOWHERE)
         finding_evidence(finding, "at step %zu ranks clipped by factors from %.4g to %.4g",
                          facts->clip_step, facts->clip_least, facts->clip_most);
@@ -187,11 +187,11 @@ static void explain_decay(struct doctor *doctor)
     const struct updates_facts *facts = &doctor->facts.updates;
     struct finding *finding;
     if (facts->decayed == facts->trained)
-        finding = verdict_member(doctor->verdict, ZOO_DECAY_BIASES, CERTAIN);
+        finding = diagnosis_member(doctor->diagnosis, ZOO_DECAY_BIASES, CERTAIN);
     else
-        finding = verdict_other(doctor->verdict, "wrong-decay",
-                                "weight decay takes other parameters than the weights",
-                                "decay for weights, none for biases and frozen tensors");
+        finding = diagnosis_other(doctor->diagnosis, "wrong-decay",
+                                  "weight decay takes other parameters than the weights",
+                                  "decay for weights, none for biases and frozen tensors");
     finding_deciding(finding,
                      "how many parameters decayed at step %zu: %zu; there are %zu weights to "
                      "train, and %zu parameters "
@@ -201,7 +201,8 @@ static void explain_decay(struct doctor *doctor)
 
 static void explain_state(struct doctor *doctor)
 {
-    struct finding *finding = verdict_member(doctor->verdict, ZOO_RESUME_WITHOUT_MOMENTUM, CERTAIN);
+    struct finding *finding =
+        diagnosis_member(doctor->diagnosis, ZOO_RESUME_WITHOUT_MOMENTUM, CERTAIN);
     finding_deciding(finding,
                      "the norm of the optimizer's state where the run goes on, before step %zu: it "
                      "is 0 on every rank; "
@@ -212,26 +213,26 @@ static void explain_state(struct doctor *doctor)
 void updates_explain(struct doctor *doctor)
 {
     const struct updates_facts *facts = &doctor->facts.updates;
-    struct verdict *verdict = doctor->verdict;
+    struct diagnosis *diagnosis = doctor->diagnosis;
     size_t world = doctor->book->world;
     if (facts->skip_step != NOWHERE)
         explain_skip(doctor);
     if (!explain_clips(doctor) && doctor->book->options.clip > 0 && facts->clip_step == NOWHERE)
-        verdict_looked(verdict, "clipping", "one factor on all ranks, below 1 at %zu steps",
-                       facts->clipped);
+        diagnosis_looked(diagnosis, "clipping", "one factor on all ranks, below 1 at %zu steps",
+                         facts->clipped);
     if (facts->decay_step != NOWHERE)
         explain_decay(doctor);
     else if (facts->decay_looks > 0)
-        verdict_looked(verdict, "decay", "of the %zu weights, not of biases", facts->decaying);
+        diagnosis_looked(diagnosis, "decay", "of the %zu weights, not of biases", facts->decaying);
     if (facts->no_state_step != NOWHERE)
         explain_state(doctor);
     else if (facts->resumed > 0)
-        verdict_looked(verdict, "resume", "%zu time%s, with the optimizer's state", facts->resumed,
-                       plural(facts->resumed));
+        diagnosis_looked(diagnosis, "resume", "%zu time%s, with the optimizer's state",
+                         facts->resumed, plural(facts->resumed));
     if (facts->drift_step == NOWHERE && facts->looks > 0 && world > 1)
-        verdict_looked(verdict, "parameters",
-                       "equal on all %zu ranks after each of %zu steps looked at", world,
-                       facts->looks);
+        diagnosis_looked(diagnosis, "parameters",
+                         "equal on all %zu ranks after each of %zu steps looked at", world,
+                         facts->looks);
 }
 
 /* What follows from another fault is told there. */
@@ -244,11 +245,11 @@ void drift_explain(struct doctor *doctor)
     if (step == NOWHERE || doctor->facts.gradients.differ_step != NOWHERE)
         return;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        if (verdict_has(doctor->verdict, causes[i]))
+        if (diagnosis_has(doctor->diagnosis, causes[i]))
             return;
     struct finding *finding =
-        verdict_other(doctor->verdict, "replicas-differ", "ranks train different networks",
-                      "run with --verify 2: the proof names the first parameter that differs");
+        diagnosis_other(doctor->diagnosis, "replicas-differ", "ranks train different networks",
+                        "run with --verify 2: the proof names the first parameter that differs");
     finding_deciding(
         finding,
         "a hash of all parameters, which must be equal on all ranks: after step %zu it is not",

@@ -119,20 +119,20 @@ static void say_state(const struct casebook *book, size_t rank, const struct wai
 }
 
 /* One rank, in a line. */
-static void say_rank(const struct casebook *book, size_t rank, char text[VERDICT_TEXT_BYTES])
+static void say_rank(const struct casebook *book, size_t rank, char text[DIAGNOSIS_TEXT_BYTES])
 {
     char whom[WHO_BYTES], state[STATE_BYTES];
     struct waiter waiter = waiter_of(book, rank);
     say_whom(&waiter, whom);
     say_state(book, rank, &waiter, state);
     if (waiter.waits)
-        snprintf(text, VERDICT_TEXT_BYTES, "rank %zu %s; it waits for %s in %.120s", rank, state,
+        snprintf(text, DIAGNOSIS_TEXT_BYTES, "rank %zu %s; it waits for %s in %.120s", rank, state,
                  whom, waiter.call);
     else
-        snprintf(text, VERDICT_TEXT_BYTES, "rank %zu %s; it waits for nobody", rank, state);
+        snprintf(text, DIAGNOSIS_TEXT_BYTES, "rank %zu %s; it waits for nobody", rank, state);
 }
 
-/* --- verdict ------------------------------------------------------------------------------------- */
+/* --- what it means ------------------------------------------------------------------------------------- */
 
 struct tally {
     size_t unfinished, gone, stopped, waiting, failed, culprit;
@@ -174,7 +174,7 @@ static bool is_held_up(const struct casebook *book, const struct tally *tally)
 /* Those first that hold up, then those that wait. */
 static void tell_ranks(const struct casebook *book, struct finding *finding, size_t culprit)
 {
-    char text[VERDICT_TEXT_BYTES];
+    char text[DIAGNOSIS_TEXT_BYTES];
     for (size_t rank = 0; rank < book->world; rank++) {
         if (rank == culprit)
             continue;
@@ -185,12 +185,12 @@ static void tell_ranks(const struct casebook *book, struct finding *finding, siz
 
 static void explain_hang(struct doctor *doctor, const struct tally *tally)
 {
-    char text[VERDICT_TEXT_BYTES] = "all ranks wait for each other: their calls differ";
+    char text[DIAGNOSIS_TEXT_BYTES] = "all ranks wait for each other: their calls differ";
     struct finding *finding =
-        verdict_other(doctor->verdict, "hang", "ranks wait for one that does not come",
-                      "look at what that rank does or how it ended: its output, the system's log "
-                      "(out of memory), a "
-                      "debugger; end the job, and start it again with --resume");
+        diagnosis_other(doctor->diagnosis, "hang", "ranks wait for one that does not come",
+                        "look at what that rank does or how it ended: its output, the system's log "
+                        "(out of memory), a "
+                        "debugger; end the job, and start it again with --resume");
     if (tally->culprit != NOWHERE)
         say_rank(doctor->book, tally->culprit, text);
     tell_ranks(doctor->book, finding, tally->culprit);
@@ -200,16 +200,16 @@ static void explain_hang(struct doctor *doctor, const struct tally *tally)
 
 static void note_unfinished(struct doctor *doctor, const struct tally *tally)
 {
-    char text[VERDICT_TEXT_BYTES];
-    verdict_note(
-        doctor->verdict, "no end",
+    char text[DIAGNOSIS_TEXT_BYTES];
+    diagnosis_note(
+        doctor->diagnosis, "no end",
         "%zu of %zu ranks have not ended by themselves%s: what is whole of the record was read",
         tally->unfinished, doctor->book->world,
         tally->gone > 0 ? "; the run was ended from outside" : "; the run goes on");
     for (size_t rank = 0; rank < doctor->book->world && tally->gone > 0 && tally->waiting > 0;
          rank++) {
         say_rank(doctor->book, rank, text);
-        verdict_note(doctor->verdict, "", "%s", text);
+        diagnosis_note(doctor->diagnosis, "", "%s", text);
     }
 }
 
@@ -221,7 +221,7 @@ void waiting_explain(struct doctor *doctor)
     else if (tally.unfinished > 0)
         note_unfinished(doctor, &tally);
     else if (tally.failed > 0)
-        verdict_note(doctor->verdict, "failed",
-                     "the run ended with exit code %zu: its last line says why",
-                     doctor->book->ranks[0].exit_code);
+        diagnosis_note(doctor->diagnosis, "failed",
+                       "the run ended with exit code %zu: its last line says why",
+                       doctor->book->ranks[0].exit_code);
 }

@@ -104,27 +104,28 @@ void weights_explain(struct doctor *doctor)
     if (facts->steps == 0)
         return;
     if (facts->is_right) {
-        verdict_looked(doctor->verdict, "weights",
-                       "every sample counts 1 / (samples of its update), %zu times", facts->steps);
+        diagnosis_looked(doctor->diagnosis, "weights",
+                         "every sample counts 1 / (samples of its update), %zu times",
+                         facts->steps);
         return;
     }
     if (facts->is_per_rank && doctor->book->world > 1) {
-        finding = verdict_member(doctor->verdict, ZOO_SUM_NOT_MEAN, CERTAIN);
+        finding = diagnosis_member(doctor->diagnosis, ZOO_SUM_NOT_MEAN, CERTAIN);
         finding_evidence(finding,
                          "every rank weighs its samples by 1 / (its own samples), in all of %zu "
                          "steps and ranks: the "
                          "gradient is %zu times too large",
                          facts->steps, doctor->book->world);
     } else if (facts->is_per_micro_batch) {
-        finding = verdict_member(doctor->verdict, ZOO_LAST_BATCH_UNWEIGHTED, CERTAIN);
+        finding = diagnosis_member(doctor->diagnosis, ZOO_LAST_BATCH_UNWEIGHTED, CERTAIN);
         finding_evidence(finding,
                          "every micro-batch and rank counts alike, whatever its samples, in all of "
                          "%zu steps and "
                          "ranks",
                          facts->steps);
     } else {
-        finding = verdict_other(
-            doctor->verdict, "wrong-weights",
+        finding = diagnosis_other(
+            doctor->diagnosis, "wrong-weights",
             "samples do not count alike in the gradient, for no reason that is known here",
             "weight each sample by 1 / (samples of the update)");
     }

@@ -22,6 +22,7 @@ struct verdict {
     const char *broken; // the promise that was not kept, or NULL
 };
 
+struct verdict fuzz_casebook(const uint8_t *data, size_t size);
 struct verdict fuzz_csv(const uint8_t *data, size_t size);
 struct verdict fuzz_frame(const uint8_t *data, size_t size);
 struct verdict fuzz_hello(const uint8_t *data, size_t size);
@@ -34,8 +35,9 @@ static const struct {
     const char *name;
     struct verdict (*judge)(const uint8_t *data, size_t size);
 } targets[] = {
-    {"csv", fuzz_csv}, {"frame", fuzz_frame},         {"hello", fuzz_hello},
-    {"idx", fuzz_idx}, {"inventory", fuzz_inventory}, {"tensorfile", fuzz_tensorfile},
+    {"casebook", fuzz_casebook},     {"csv", fuzz_csv}, {"frame", fuzz_frame},
+    {"hello", fuzz_hello},           {"idx", fuzz_idx}, {"inventory", fuzz_inventory},
+    {"tensorfile", fuzz_tensorfile},
 };
 enum { TARGETS = sizeof targets / sizeof *targets };
 

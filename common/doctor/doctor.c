@@ -1,4 +1,4 @@
-/* diagnose: first all is measured, then it is explained, in this order. See doctor.h. */
+/* doctor: first all is measured, then it is explained, in this order. See doctor.h. */
 #include "common/doctor/doctor.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void introduce(struct doctor *doctor)
     const struct casebook *book = doctor->book;
     size_t steps = casebook_steps(book), first = book->ranks[0].starts[0].first;
     snprintf(
-        doctor->verdict->run, sizeof doctor->verdict->run,
+        doctor->diagnosis->run, sizeof doctor->diagnosis->run,
         "lesson %d, %zu rank%s, %zu step%s from step %zu on, %zu parameters, %zu training samples",
         book->lesson, book->world, plural(book->world), steps, plural(steps), first,
         book->parameters, book->train_samples);
@@ -41,7 +41,7 @@ static void introduce(struct doctor *doctor)
 
 int doctor_diagnose(struct doctor *doctor, struct fail *fail)
 {
-    *doctor->verdict = (struct verdict){0};
+    *doctor->diagnosis = (struct diagnosis){0};
     doctor->facts = (struct facts){0};
     introduce(doctor);
     int error = samples_measure(doctor, fail);

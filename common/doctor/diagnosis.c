@@ -1,5 +1,5 @@
-/* verdict: what the doctor says, for people and for programs. See the header. */
-#include "common/doctor/verdict.h"
+/* diagnosis: what the doctor says, for people and for programs. See the header. */
+#include "common/doctor/diagnosis.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -10,19 +10,19 @@
 enum { TITLE_COLUMNS = 12, COLUMNS = 100 };
 static const char *const confidences[] = {"likely", "strong", "certain"};
 
-static struct finding *add(struct verdict *verdict)
+static struct finding *add(struct diagnosis *diagnosis)
 {
-    size_t last = VERDICT_FINDINGS_MOST - 1;
-    struct finding *finding = &verdict->findings[verdict->finding_count];
-    verdict->finding_count += verdict->finding_count < last;
+    size_t last = DIAGNOSIS_FINDINGS_MOST - 1;
+    struct finding *finding = &diagnosis->findings[diagnosis->finding_count];
+    diagnosis->finding_count += diagnosis->finding_count < last;
     *finding = (struct finding){0};
     return finding;
 }
 
-struct finding *verdict_member(struct verdict *verdict, enum zoo_member member,
-                               enum confidence confidence)
+struct finding *diagnosis_member(struct diagnosis *diagnosis, enum zoo_member member,
+                                 enum confidence confidence)
 {
-    struct finding *finding = add(verdict);
+    struct finding *finding = add(diagnosis);
     const struct zoo_row *row = &zoo_table[member];
     finding->name = row->name;
     finding->row = row;
@@ -32,10 +32,10 @@ struct finding *verdict_member(struct verdict *verdict, enum zoo_member member,
     return finding;
 }
 
-struct finding *verdict_other(struct verdict *verdict, const char *name, const char *wrong,
-                              const char *cure)
+struct finding *diagnosis_other(struct diagnosis *diagnosis, const char *name, const char *wrong,
+                                const char *cure)
 {
-    struct finding *finding = add(verdict);
+    struct finding *finding = add(diagnosis);
     finding->name = name;
     finding->wrong = wrong;
     finding->cure = cure;
@@ -46,10 +46,11 @@ struct finding *verdict_other(struct verdict *verdict, const char *name, const c
 void finding_evidence(struct finding *finding, const char *format, ...)
 {
     va_list arguments;
-    if (finding->evidence_count == VERDICT_EVIDENCE_MOST)
+    if (finding->evidence_count == DIAGNOSIS_EVIDENCE_MOST)
         return;
     va_start(arguments, format);
-    vsnprintf(finding->evidence[finding->evidence_count++], VERDICT_TEXT_BYTES, format, arguments);
+    vsnprintf(finding->evidence[finding->evidence_count++], DIAGNOSIS_TEXT_BYTES, format,
+              arguments);
     va_end(arguments);
 }
 
@@ -57,38 +58,38 @@ void finding_deciding(struct finding *finding, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(finding->deciding, VERDICT_TEXT_BYTES, format, arguments);
+    vsnprintf(finding->deciding, DIAGNOSIS_TEXT_BYTES, format, arguments);
     va_end(arguments);
 }
 
-void verdict_note(struct verdict *verdict, const char *name, const char *format, ...)
+void diagnosis_note(struct diagnosis *diagnosis, const char *name, const char *format, ...)
 {
     va_list arguments;
-    if (verdict->note_count == VERDICT_NOTES_MOST)
+    if (diagnosis->note_count == DIAGNOSIS_NOTES_MOST)
         return;
-    struct note *note = &verdict->notes[verdict->note_count++];
+    struct note *note = &diagnosis->notes[diagnosis->note_count++];
     note->name = name;
     va_start(arguments, format);
-    vsnprintf(note->text, VERDICT_TEXT_BYTES, format, arguments);
+    vsnprintf(note->text, DIAGNOSIS_TEXT_BYTES, format, arguments);
     va_end(arguments);
 }
 
-void verdict_looked(struct verdict *verdict, const char *name, const char *format, ...)
+void diagnosis_looked(struct diagnosis *diagnosis, const char *name, const char *format, ...)
 {
     va_list arguments;
-    if (verdict->looked_count == VERDICT_NOTES_MOST)
+    if (diagnosis->looked_count == DIAGNOSIS_NOTES_MOST)
         return;
-    struct note *looked = &verdict->looked[verdict->looked_count++];
+    struct note *looked = &diagnosis->looked[diagnosis->looked_count++];
     looked->name = name;
     va_start(arguments, format);
-    vsnprintf(looked->text, VERDICT_TEXT_BYTES, format, arguments);
+    vsnprintf(looked->text, DIAGNOSIS_TEXT_BYTES, format, arguments);
     va_end(arguments);
 }
 
-bool verdict_has(const struct verdict *verdict, enum zoo_member member)
+bool diagnosis_has(const struct diagnosis *diagnosis, enum zoo_member member)
 {
-    for (size_t i = 0; i < verdict->finding_count; i++)
-        if (verdict->findings[i].row == &zoo_table[member])
+    for (size_t i = 0; i < diagnosis->finding_count; i++)
+        if (diagnosis->findings[i].row == &zoo_table[member])
             return true;
     return false;
 }
@@ -129,21 +130,21 @@ static void print_notes(FILE *out, const char *title, const struct note *notes, 
         print_beside(out, notes[i].name, notes[i].text);
 }
 
-void verdict_print(const struct verdict *verdict, FILE *out)
+void diagnosis_print(const struct diagnosis *diagnosis, FILE *out)
 {
-    size_t count = verdict->finding_count;
-    fprintf(out, "%s\n", verdict->run);
+    size_t count = diagnosis->finding_count;
+    fprintf(out, "%s\n", diagnosis->run);
     if (count == 0)
         fputs("nothing wrong found\n", out);
     else
         fprintf(out, "%zu thing%s wrong:", count, count == 1 ? " is" : "s are");
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "%s %s%s", i > 0 ? "," : "", verdict->findings[i].name,
+        fprintf(out, "%s %s%s", i > 0 ? "," : "", diagnosis->findings[i].name,
                 i + 1 == count ? "\n" : "");
     for (size_t i = 0; i < count; i++)
-        print_finding(out, &verdict->findings[i]);
-    print_notes(out, "no mistake, but good to know:", verdict->notes, verdict->note_count);
-    print_notes(out, "looked at:", verdict->looked, verdict->looked_count);
+        print_finding(out, &diagnosis->findings[i]);
+    print_notes(out, "no mistake, but good to know:", diagnosis->notes, diagnosis->note_count);
+    print_notes(out, "looked at:", diagnosis->looked, diagnosis->looked_count);
 }
 
 /* --- for programs ---------------------------------------------------------------------------- */
@@ -171,16 +172,16 @@ static json_t *notes_json(const struct note *notes, size_t count)
     return list;
 }
 
-int verdict_json(const struct verdict *verdict, FILE *out)
+int diagnosis_json(const struct diagnosis *diagnosis, FILE *out)
 {
     json_t *findings = json_array();
-    for (size_t i = 0; i < verdict->finding_count; i++)
-        json_array_append_new(findings, finding_json(&verdict->findings[i]));
+    for (size_t i = 0; i < diagnosis->finding_count; i++)
+        json_array_append_new(findings, finding_json(&diagnosis->findings[i]));
     json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o}", "format", "sgd-to-zero-doctor",
-                             "version", 1, "run", verdict->run, "verdict",
-                             verdict->finding_count > 0 ? "findings" : "healthy", "findings",
-                             findings, "notes", notes_json(verdict->notes, verdict->note_count),
-                             "looked_at", notes_json(verdict->looked, verdict->looked_count));
+                             "version", 1, "run", diagnosis->run, "verdict",
+                             diagnosis->finding_count > 0 ? "findings" : "healthy", "findings",
+                             findings, "notes", notes_json(diagnosis->notes, diagnosis->note_count),
+                             "looked_at", notes_json(diagnosis->looked, diagnosis->looked_count));
     char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
     if (text)
         fprintf(out, "%s\n", text);
