@@ -148,7 +148,7 @@ bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PE
 
 report: $(BUILD)/report $(BUILD)/doctor ## the pictures of a recorded run, and one page (RUN=DIR [REFERENCE=DIR2])
 	@sh common/install.sh install gnuplot
-	@sh common/report/report.sh $(BUILD) "$(RUN)" "$(REFERENCE)"
+	@sh common/report/report.sh $(BUILD) "$$RUN" "$$REFERENCE"
 
 diffs: ## what each lesson adds: its main.c against the one before
 	@diff -u lesson01_single/main.c lesson02_allreduce/main.c || [ $$? = 1 ]

@@ -104,13 +104,14 @@ START_TEST(one_update_is_a_point_in_the_middle)
 {
     struct plot plot = {0};
     plot_train(&plot, 7, 2);
-    char golden[4096] = "loss by updates\n      2.2 |\n          |\n          |\n          |\n"
-                        "          |\n     2.07 |\n          |\n          |\n"
-                        "          |                                *\n          |\n"
-                        "     1.93 |\n          |\n          |\n          |\n          |\n"
-                        "      1.8 |\n";
-    strcat(golden, axis);
-    strcat(golden, "                                       update 7\n");
+    static const char rows[] =
+        "loss by updates\n      2.2 |\n          |\n          |\n          |\n"
+        "          |\n     2.07 |\n          |\n          |\n"
+        "          |                                *\n          |\n"
+        "     1.93 |\n          |\n          |\n          |\n          |\n"
+        "      1.8 |\n";
+    char golden[1024];
+    snprintf(golden, sizeof golden, "%s%s%39supdate 7\n", rows, axis, "");
     expect(&plot, PLOT_ASCII, golden);
 }
 END_TEST

@@ -127,27 +127,28 @@ static void measure_norms(struct survey *survey, size_t k)
     survey->looks += looked;
 }
 
+struct timed {
+    double seconds;
+    size_t at; // in the record
+};
+
 static int compare_seconds(const void *a, const void *b)
 {
-    const struct case_step *const *left = a, *const *right = b;
-    double difference = (*left)->seconds - (*right)->seconds;
-    return (difference > 0) - (difference < 0);
+    const struct timed *left = a, *right = b;
+    return (left->seconds > right->seconds) - (left->seconds < right->seconds);
 }
 
-/* The median of rank 0's steps. Verified ones, which take longer, are few and so at one end. */
+/* The median of rank 0's steps. Verified ones, which take longer, are few and so at one end. The first, without memory. */
 static size_t find_median(const struct survey *survey)
 {
-    const struct case_step *steps = survey->book->ranks[0].steps;
     size_t count = survey->steps;
-    const struct case_step **sorted = malloc((count > 0 ? count : 1) * sizeof *sorted);
-    if (!sorted || count == 0) {
-        free(sorted);
+    struct timed *sorted = calloc(count + 1, sizeof *sorted);
+    if (!sorted)
         return 0;
-    }
     for (size_t k = 0; k < count; k++)
-        sorted[k] = &steps[k];
-    qsort(sorted, count, sizeof(*sorted), compare_seconds);
-    size_t median = (size_t)(sorted[count / 2] - steps);
+        sorted[k] = (struct timed){survey->book->ranks[0].steps[k].seconds, k};
+    qsort(sorted, count, sizeof *sorted, compare_seconds);
+    size_t median = sorted[count / 2].at;
     free(sorted);
     return median;
 }
