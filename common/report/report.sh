@@ -11,7 +11,7 @@ export LC_ALL=C # decimals have points
 [ "${2-}" ] || { echo "report: which run? make report RUN=DIR, where DIR is what --record DIR has written" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 1
-run=$2
+run=${2%/}
 reference=${3-}
 out=$run/report
 
@@ -21,10 +21,12 @@ new=$(mktemp -d) || exit 1
 trap 'rm -rf "$new"' EXIT
 "$build/report" tables "$run" "$new" ${reference:+"$reference"} || exit 1
 
-if [ -x "$build/doctor" ]; then
-    # 4 are findings, 1 a record the doctor cannot read: then there is no verdict to show.
-    "$build/doctor" "$run" ${reference:+"$reference"} --json >"$new/verdict.json" || [ $? = 4 ] || rm -f "$new/verdict.json"
-fi
+verdict() { # REFERENCE or none: true where the doctor could tell, 4 being findings
+    "$build/doctor" "$run" "$@" --json >"$new/verdict.json" || [ $? = 4 ]
+}
+# Another network's run may stand beside this one's curve; to the doctor, who says so, it is no reference.
+if [ "$reference" ]; then verdict "$reference" || verdict; else verdict; fi || rm -f "$new/verdict.json"
+
 for kind in svg png; do
     (cd "$new" && gnuplot -e "kind='$kind'" "$here/report.gp" 2>gnuplot.log) ||
         { echo "report: gnuplot failed:" >&2; cat "$new/gnuplot.log" >&2; exit 1; }

@@ -64,6 +64,7 @@ done
 set -- healthy faulty once long diverged skipped wide "$odd" cut
 for name; do page "$name"; done
 page zero healthy
+page once zero
 holds healthy "Nothing wrong found"
 holds healthy "step 1: gradient = the gradient of every other rank"
 holds faulty "sum-not-mean"
