@@ -110,7 +110,7 @@ static json_t *receive_message(struct browser *browser)
 static void note(char lines[BROWSER_TEXT_BYTES], const char *what, const char *text)
 {
     size_t length = strlen(lines);
-    snprintf(lines + length, BROWSER_TEXT_BYTES - length, "%s%s\n", what, text);
+    snprintf(lines + length, BROWSER_TEXT_BYTES - length, "%s%.400s\n", what, text);
 }
 
 static bool is_own(const char *address)

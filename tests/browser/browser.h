@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { BROWSER_TEXT_BYTES = 4096 };
+enum { BROWSER_TEXT_BYTES = 1024 }; // of what is noted; what is beyond is left out
 
 struct browser {
     pid_t pid;

@@ -25,7 +25,8 @@ if ! browser=$(find_browser); then
     exit 0
 fi
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+# A browser whose test has ended may write for a moment more.
+trap 'rm -rf "$folder" 2>/dev/null || { sleep 2; rm -rf "$folder"; }' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 

@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 SIZES = [("desktop", 1280, 900, False), ("phone", 390, 844, True)]
+PAPER = 718  # A4, less margins of 10 mm
 
 MEASURE = r"""
 (() => {
@@ -150,8 +151,9 @@ class Browser:
         self.call("Page.navigate", url=url)
         self.wait("Page.loadEventFired")
 
-    def measure(self):
-        result = self.call("Runtime.evaluate", expression=MEASURE, returnByValue=True)
+    def measure(self, width):
+        """The window's width is not asked of the page: a phone's grows with what is too wide for it."""
+        result = self.call("Runtime.evaluate", expression=MEASURE.replace("innerWidth", str(width)), returnByValue=True)
         if "exceptionDetails" in result:
             raise SystemExit(f"look: {result['exceptionDetails']}")
         return result["result"]["value"]
@@ -191,12 +193,13 @@ def look(browser, page, shots):
             browser.call("Emulation.setEmulatedMedia", media="",
                          features=[{"name": "prefers-color-scheme", "value": scheme}])
             browser.open(url)
-            seen = browser.measure()
+            seen = browser.measure(width)
             pictures = seen["pictures"]
             wrong += [f"{name}, {scheme}: {text}" for text in [*seen["wrong"], *browser.complaints(url)]]
             browser.shoot(f"{shots}/{label}-{name}-{scheme}.png", width, seen["height"])
+    browser.call("Emulation.setDeviceMetricsOverride", width=PAPER, height=1000, deviceScaleFactor=1, mobile=False)
     browser.call("Emulation.setEmulatedMedia", media="print", features=[])
-    wrong += [f"print: {text}" for text in browser.measure()["wrong"]]
+    wrong += [f"print: {text}" for text in browser.measure(PAPER)["wrong"]]
     browser.call("Page.printToPDF")
     return wrong, pictures
 
