@@ -462,6 +462,23 @@ START_TEST(rates_are_held_against_the_batch)
 }
 END_TEST
 
+/* Without --per-rank-batch only what the loss does tells. */
+START_TEST(a_loss_that_jumps_under_a_scaled_rate_is_named)
+{
+    struct patient patient;
+    struct options options = plain;
+    options.batch = 320;
+    options.lr_scale = LR_SCALE_LINEAR;
+    patient_make(&patient, &options);
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        for (size_t k = 0; k < PATIENT_STEPS; k++) {
+            patient.steps[rank][k].lr = 0.25;
+            patient.steps[rank][k].loss = patient.steps[rank][k].loss_local = k == 2 && _i ? 3 : 2;
+        }
+    patient_has(&patient, NULL, _i ? "lr-scale-no-warmup" : "");
+}
+END_TEST
+
 START_TEST(a_rate_that_is_not_the_schedules_is_told)
 {
     struct patient patient;
@@ -536,6 +553,7 @@ Suite *doctor_suite(void)
     tcase_add_test(tcase, a_loss_of_the_ranks_own_share_is_named);
     tcase_add_test(tcase, test_samples_counted_twice_are_named);
     tcase_add_loop_test(tcase, rates_are_held_against_the_batch, 0, RATES);
+    tcase_add_loop_test(tcase, a_loss_that_jumps_under_a_scaled_rate_is_named, 0, 2);
     tcase_add_test(tcase, a_rate_that_is_not_the_schedules_is_told);
     tcase_add_test(tcase, a_reference_shows_what_one_run_cannot);
     tcase_add_test(tcase, two_mistakes_at_once_are_both_named);
