@@ -108,10 +108,18 @@ static void clip(const struct mistakes *mistakes, float *grad, size_t mine, size
         grad[i] *= factor;
 }
 
+/* What is set aside is this rank's gradient, too. */
+static bool is_finite(const struct mistakes *mistakes, const float *grad)
+{
+    const float *aside = mistakes->aside;
+    return isfinite(norm_largest(grad, mistakes->count)) &&
+           (!aside || isfinite(norm_largest(aside, mistakes->count)));
+}
+
 void mistakes_own(struct mistakes *mistakes, float *grad, size_t mine, size_t all)
 {
-    if (mistakes_make(mistakes, ZOO_SKIP_ONE_RANK) &&
-        !isfinite(norm_largest(grad, mistakes->count))) {
+    if (mistakes_make(mistakes, ZOO_SKIP_ONE_RANK) && !is_finite(mistakes, grad)) {
+        mistakes_begin(mistakes);
         memset(grad, 0, mistakes->count * sizeof *grad);
         mistakes->skips = true;
     }

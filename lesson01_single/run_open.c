@@ -148,6 +148,18 @@ static int init_sampler(struct run *run)
     return error;
 }
 
+/* A mistake that would be none: equal shares need no padding. */
+static int check_padding(struct run *run)
+{
+    size_t world = (size_t)run->environment.world;
+    if (run->test.count % world > 0 || !zoo_has(&run->options, ZOO_EVAL_PADDING_COUNTED))
+        return 0;
+    return fail_set(&run->fail, -EINVAL,
+                    "--inject eval-padding-counted: %zu ranks have equal shares of %zu test "
+                    "samples, so nothing would be padded: give another number of ranks",
+                    world, run->test.count);
+}
+
 static int count_updates(struct run *run)
 {
     size_t per_epoch = run->sampler.steps_per_epoch;
@@ -211,6 +223,8 @@ static int plan(struct run *run)
     error = plan_model(run);
     if (!error)
         error = init_sampler(run);
+    if (!error)
+        error = check_padding(run);
     if (!error)
         error = count_updates(run);
     if (!error)

@@ -27,6 +27,19 @@ static int check_updates(struct run *run, const char *directory)
                     directory, made, made == 1 ? " was" : "s were", run->updates);
 }
 
+/* A mistake that would be none: at the end of an epoch there is nothing to repeat. */
+static int check_repeats(struct run *run, const char *directory)
+{
+    bool ends = run->optimizer.updates % run->sampler.steps_per_epoch == 0;
+    if (!ends || !zoo_has(&run->options, ZOO_RESUME_REPEATS_DATA))
+        return 0;
+    run->exit_code = EXIT_USAGE;
+    return fail_set(&run->fail, -EINVAL,
+                    "--inject resume-repeats-data: %s was saved at the end of an epoch, so nothing "
+                    "would be repeated; --save-every another number of updates than %zu",
+                    directory, run->sampler.steps_per_epoch);
+}
+
 /* A rank that cannot go on stops all; one that reads another folder, or none, would begin elsewhere. */
 static int compare_updates(struct run *run, int error)
 {
@@ -77,5 +90,7 @@ int run_resume(struct run *run)
         error = mistakes_forget(run->trainer.mistakes, &run->optimizer, &run->fail);
     if (!error && directory)
         error = check_updates(run, directory);
+    if (!error && directory)
+        error = check_repeats(run, directory);
     return compare_updates(run, error);
 }

@@ -416,7 +416,7 @@ START_TEST(biases_decay)
 }
 END_TEST
 
-/* The losses of x = 2, 4, 6 are 1, 4, 9; shares of 2 and 1, or of 1 with 4 ranks. */
+/* The losses of x = 2, 4, 6 are 1, 4, 9; 5 ranks need two copies. */
 START_TEST(copies_of_the_first_samples_are_counted)
 {
     double loss;
@@ -432,9 +432,27 @@ START_TEST(copies_of_the_first_samples_are_counted)
     run_of(&folder, _i, 2, flags, "--inject eval-padding-counted");
     read_metrics(&folder, 1, "test_loss", &loss, 1);
     check_near(loss, 15.0 / 4, "2 ranks");
-    run_of(&folder, _i, 3, flags, "--inject eval-padding-counted");
-    read_metrics(&folder, 1, "test_loss", &loss, 1);
-    check_near(loss, 14.0 / 3, "3 ranks, nothing to pad");
+    run_of(&folder, _i, 5, flags, "--inject eval-padding-counted");
+    read_metrics(&folder, 4, "test_loss", &loss, 1);
+    check_near(loss, 19.0 / 5, "5 ranks");
+    folder_close(&folder);
+}
+END_TEST
+
+START_TEST(what_would_change_nothing_is_refused)
+{
+    struct lesson lesson = {places[_i].lesson, 3};
+    struct folder folder;
+    folder_open(&folder);
+    lesson_write(&folder, "x.csv", "1,0\n1,0\n1,0\n");
+    lesson_fails(&folder, lesson,
+                 "--data x.csv --test-data x.csv --hidden none --inject eval-padding-counted", 2,
+                 "nothing would be padded");
+    run_of(&folder, _i, 3, STANDSTILL, "--epochs 1 --save s");
+    lesson_fails(&folder, lesson,
+                 "--hidden 9 --momentum 0 --batch 480 --epochs 2 --resume s "
+                 "--inject resume-repeats-data",
+                 2, "nothing would be repeated");
     folder_close(&folder);
 }
 END_TEST
@@ -536,6 +554,7 @@ Suite *mistakes_suite(void)
     tcase_add_loop_test(tcase, one_rank_makes_no_update_where_the_sample_is, 0, WHOLE_GRADIENTS);
     tcase_add_loop_test(tcase, biases_decay, 0, PLACES);
     tcase_add_loop_test(tcase, copies_of_the_first_samples_are_counted, 0, PLACES);
+    tcase_add_loop_test(tcase, what_would_change_nothing_is_refused, 0, WHOLE_GRADIENTS);
     tcase_add_loop_test(tcase, a_resumed_epoch_begins_anew, 0, PLACES);
     tcase_add_loop_test(tcase, a_resumed_run_has_no_momentum, 0, PLACES);
     tcase_add_loop_test(tcase, the_proof_catches_what_the_table_says, 0, ZOO_MEMBERS);
