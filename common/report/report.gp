@@ -14,7 +14,7 @@ set grid linecolor rgb '#B8B8B8' linewidth 0.5 dashtype 3
 do_foot = "set key at screen 0.5, screen 0.01 center bottom horizontal maxcols columns Left reverse samplen 2 spacing 1.1 width wider; \
     set bmargin 4 + 1.25 * ceil(entries / (1.0 * columns)); \
     high = above + 22 * ceil(entries / (1.0 * columns))"
-set tmargin 2
+set tmargin 2.4
 set y2range [0:1]
 unset y2tics
 set lmargin 12
