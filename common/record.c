@@ -180,8 +180,7 @@ static void add_proof(struct jsonl_line *line, const struct proof *proof)
 {
     for (size_t i = 0; i < proof->kept_count; i++) {
         const struct proof_line *kept = &proof->kept[i];
-        jsonl_add(line, "%s{\"step\":%zu", i > 0 ? "," : ",\"proof\":[", kept->step);
-        jsonl_add(line, ",\"what\":");
+        jsonl_add(line, "%s{\"step\":%zu,\"what\":", i > 0 ? "," : ",\"proof\":[", kept->step);
         jsonl_string(line, kept->what);
         jsonl_add(line, ",\"how\":");
         jsonl_string(line, kept->how);
