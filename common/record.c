@@ -168,28 +168,6 @@ static void add_tensors(struct jsonl_line *line, const struct record_tensor *ten
     jsonl_add(line, "]");
 }
 
-static void add_ledger(struct jsonl_line *line, const struct memory *ledger)
-{
-    jsonl_add(line, ",\"memory\":{\"peak\":%zu", ledger->peak_total_bytes);
-    for (int use = 0; use < MEMORY_USES; use++)
-        jsonl_whole(line, memory_use_name((enum memory_use)use), ledger->now_bytes[use]);
-    jsonl_add(line, "}");
-}
-
-static void add_proof(struct jsonl_line *line, const struct proof *proof)
-{
-    for (size_t i = 0; i < proof->kept_count; i++) {
-        const struct proof_line *kept = &proof->kept[i];
-        jsonl_add(line, "%s{\"step\":%zu,\"what\":", i > 0 ? "," : ",\"proof\":[", kept->step);
-        jsonl_string(line, kept->what);
-        jsonl_add(line, ",\"how\":");
-        jsonl_string(line, kept->how);
-        add_truth(line, "holds", kept->holds);
-        jsonl_add(line, "}");
-    }
-    jsonl_add(line, proof->kept_count > 0 ? "]" : "");
-}
-
 static int flush(struct record *record)
 {
     if (!record->error && record->line.length > 0)
@@ -246,7 +224,7 @@ void record_start(struct record *record, const struct record_start *start)
               ",\"streams\":{\"weights\":\"%016" PRIx64 "\",\"shuffle\":\"%016" PRIx64
               "\",\"dropout\":\"%016" PRIx64 "\"}",
               start->weights, start->shuffle, start->dropout);
-    add_ledger(line, start->ledger);
+    record_ledger(line, start->ledger);
     finish(record, true);
 }
 
@@ -296,7 +274,7 @@ int record_step(struct record *record, const struct record_step *step, struct fa
     add_times(line, step);
     if (step->look)
         add_look(line, step->look);
-    add_proof(line, step->proof);
+    record_proofs(line, step->proof);
     return finish(record, false) ? refuse(record, record->error, fail) : 0;
 }
 
@@ -326,6 +304,6 @@ int record_end(struct record *record, int exit_code, size_t steps, const struct 
     jsonl_begin(&record->line, "end");
     jsonl_whole(&record->line, "exit_code", (size_t)exit_code);
     jsonl_whole(&record->line, "steps", steps);
-    add_proof(&record->line, proof);
+    record_proofs(&record->line, proof);
     return finish(record, true) ? refuse(record, record->error, fail) : 0;
 }

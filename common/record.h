@@ -139,6 +139,10 @@ void record_wait(struct record *record, const char *text);
 /* Accepts one that is off, or zeroed. 0, or a negative error naming the file. */
 int record_close(struct record *record, struct fail *fail);
 
+/* ,"memory":{...} and, where there are any, ,"proof":[...]; in record_proof.c. */
+void record_ledger(struct jsonl_line *line, const struct memory *ledger);
+void record_proofs(struct jsonl_line *line, const struct proof *proof);
+
 /* {"data":"digits", ...,"given":["steps", ...]}: every flag of the options' lesson and what it was set to; in
  * record_options.c. */
 void record_options(struct jsonl_line *line, const struct options *options);
