@@ -54,6 +54,9 @@ static void set_rank(struct patient *patient, size_t rank)
     for (size_t i = 0; i < 2; i++) {
         struct case_start *start = &page->starts[i];
         start->updates = PATIENT_STEPS;
+        start->asked = patient->book.options;
+        start->decaying = 12;
+        start->trained = 16;
         start->param_hash = (struct case_hash){true, 5};
         start->streams[STREAM_WEIGHTS] = (struct case_hash){true, 6};
         start->state_norm = i;

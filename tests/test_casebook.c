@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { TEXT_BYTES = 8192 };
 
@@ -146,6 +148,8 @@ static const struct {
     {0, "\"optimizer\":\"adam\"", "\"optimizer\":\"adamant\"",
      "'options' must be values that the flags accept"},
     {0, "\"batch\":4", "\"batch\":0", "'options' must be"},
+    {0, "\"decays\":false,\"frozen\":false}]", "\"decays\":3,\"frozen\":false}]",
+     "'decays' must be true or false"},
     {0, "[[1,2],[3,4]]", "[[1,2]]", "'param' must be a pair of numbers for each tensor"},
     {1, "\"seen\":\"abc\"", "\"seen\":\"xyz\"",
      "line 2: 'seen' must be up to 16 hexadecimal digits, found \"xyz\""},
@@ -205,6 +209,53 @@ START_TEST(a_record_that_is_not_there_not_whole_or_too_much_is_refused)
 }
 END_TEST
 
+/* What stands where a record should, and may never end. */
+START_TEST(what_is_no_file_is_refused_and_not_waited_for)
+{
+    static const char *const words[] = {"is no file, but", "is no file, but", "is no file, but",
+                                        "line 1 is longer than 1048576 bytes"};
+    struct folder folder;
+    char path[512];
+    folder_open(&folder);
+    write_record(&folder);
+    snprintf(path, sizeof path, "%s/rank-1.jsonl", folder.path);
+    ck_assert_int_eq(unlink(path), 0);
+    int error = _i == 0   ? mkfifo(path, 0600)
+                : _i == 1 ? mkdir(path, 0700)
+                : _i == 2 ? symlink("/dev/zero", path)
+                          : 0;
+    ck_assert_int_eq(error, 0);
+    if (_i == 3)
+        write_page(&folder, 1, "{");
+    ck_assert_int_eq(_i == 3 ? truncate(path, (off_t)1 << 40) : 0, 0);
+    expect_refused(&folder, words[_i]);
+    ck_assert_int_eq(_i == 1 ? rmdir(path) : unlink(path), 0);
+    folder_close(&folder);
+}
+END_TEST
+
+/* 2^53 + 1 is no double. */
+START_TEST(a_seed_is_read_to_its_last_digit)
+{
+    static const char *const seeds[] = {"9007199254740993", "\"18446744073709551615\""};
+    static const uint64_t expected[] = {9007199254740993, UINT64_MAX};
+    struct folder folder;
+    struct casebook book;
+    struct fail fail = {0};
+    char text[TEXT_BYTES];
+    folder_open(&folder);
+    for (int rank = 0; rank < 2; rank++) {
+        make_page(text, rank);
+        change(text, "\"7\"", seeds[_i]);
+        write_page(&folder, rank, text);
+    }
+    ck_assert_msg(casebook_open(&book, folder.path, &fail) == 0, "%s", fail.text);
+    ck_assert_uint_eq(book.options.seed, expected[_i]);
+    casebook_close(&book);
+    folder_close(&folder);
+}
+END_TEST
+
 /* Cut at any byte: never read as if it were whole. */
 START_TEST(a_record_that_is_cut_off_is_refused_wherever_it_is_cut)
 {
@@ -260,6 +311,8 @@ START_TEST(a_resumed_run_has_a_start_for_each_process)
         make_page(text, rank);
         snprintf(line, sizeof line, start, rank);
         change(line, "\"first\":0", _i ? "\"first\":3" : "\"first\":5");
+        change(line, "\"lr\":0.1", "\"lr\":0.2");
+        change(line, "\"frozen\":false", "\"frozen\":true");
         add(text, line);
         snprintf(line, sizeof line, plain, 3, "");
         add(text, line);
@@ -271,6 +324,9 @@ START_TEST(a_resumed_run_has_a_start_for_each_process)
         ck_assert_msg(casebook_open(&book, folder.path, &fail) == 0, "%s", fail.text);
         ck_assert_uint_eq(casebook_process(&book, 2), 0);
         ck_assert_uint_eq(casebook_process(&book, 3), 1);
+        ck_assert(casebook_options(&book, 2)->lr == 0.1 && casebook_options(&book, 3)->lr == 0.2);
+        ck_assert(book.options.lr == 0.1 && book.ranks[1].starts[0].decaying == 2);
+        ck_assert(book.ranks[1].starts[1].decaying == 0 && book.ranks[1].starts[1].trained == 1);
         casebook_close(&book);
     }
     folder_close(&folder);
@@ -285,6 +341,8 @@ Suite *casebook_suite(void)
     tcase_add_loop_test(tcase, a_record_that_was_changed_is_refused_by_file_line_and_field, 0,
                         CHANGES);
     tcase_add_loop_test(tcase, a_record_that_is_not_there_not_whole_or_too_much_is_refused, 0, 4);
+    tcase_add_loop_test(tcase, what_is_no_file_is_refused_and_not_waited_for, 0, 4);
+    tcase_add_loop_test(tcase, a_seed_is_read_to_its_last_digit, 0, 2);
     tcase_add_test(tcase, a_record_that_is_cut_off_is_refused_wherever_it_is_cut);
     tcase_add_test(tcase, a_run_that_did_not_end_is_read);
     tcase_add_loop_test(tcase, a_resumed_run_has_a_start_for_each_process, 0, 2);

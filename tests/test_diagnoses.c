@@ -131,6 +131,9 @@ static const struct {
     {{4, 2}, "--stage 2 --optimizer adam --weight-decay 0.1 --on-nonfinite skip --precision bf16"},
     {{4, 4}, "--stage 3 --optimizer adamw --seed 9 --clip 1 --algorithm direct"},
     {{4, 2}, "--stage 3 --offload . --accumulate 2 --dropout 0.1"},
+    {{3, 2}, "--seed 9007199254740993 --dropout 0.001"},
+    {{1, 1}, "--no-shuffle --dropout 0.3 --batch 5000 --steps 3"},
+    {{2, 2}, "--batch 479 --lr-scale sqrt --lr 0.05 --steps 40"}, // every fourth step has 1 sample
 };
 enum { CLEAN_RUNS = sizeof clean / sizeof *clean };
 
@@ -175,6 +178,10 @@ START_TEST(a_reference_of_another_world_bears_a_verdict_out)
     ask(&program, &folder, "r healthy");
     ck_assert_msg(program.code == FINDINGS &&
                       strstr(program.out, "the first gradient is 2 times the reference's"),
+                  "%d: %s%s", program.code, program.out, program.err);
+    program_close(&program);
+    ask(&program, &folder, "healthy r"); // as if the faulty one were the reference
+    ck_assert_msg(program.code == HEALTHY && strstr(program.out, "is wrong itself (sum-not-mean)"),
                   "%d: %s%s", program.code, program.out, program.err);
     program_close(&program);
     lesson_ok(&folder, (struct lesson){3, 3}, small);

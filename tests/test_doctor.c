@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <string.h>
 
 static const struct options plain = {.seed = 1, .shuffle = true};
 
@@ -29,6 +30,7 @@ static const struct options healthy[] = {
     {.seed = 9, .shuffle = true, .dropout = 0.5},
     {.seed = 10, .shuffle = true, .on_nonfinite = NONFINITE_SKIP, .precision = PRECISION_FP16},
     {.seed = 11, .shuffle = true, .optimizer = OPTIMIZER_ADAM, .lr = 0.001},
+    {.seed = 12, .shuffle = false, .drop_last = true, .dropout = 1e-9},
 };
 enum { HEALTHY_RUNS = sizeof healthy / sizeof *healthy };
 
@@ -67,6 +69,86 @@ START_TEST(numbers_within_rounding_are_equal)
         patient.steps[rank][3].weight_most *= 1 + 0x1p-22;
     }
     patient_has(&patient, NULL, "");
+}
+END_TEST
+
+/* The second process goes on with another rate, clips, and leaves out what decayed. */
+START_TEST(a_process_that_goes_on_may_be_asked_for_something_else)
+{
+    struct patient patient;
+    struct options options = plain;
+    options.weight_decay = 0.1;
+    patient_make(&patient, &options);
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++) {
+        struct case_start *start = &patient.starts[rank][1];
+        patient.ranks[rank].start_count = 2;
+        start->first = 4;
+        start->decaying = 4;
+        start->asked.clip = 0.5;
+        start->asked.lr = 0.01;
+        start->asked.on_nonfinite = NONFINITE_SKIP;
+        for (size_t k = 4; k < PATIENT_STEPS; k++) {
+            patient.steps[rank][k].lr = 0.01;
+            patient.looks[rank][k].decayed = 4;
+        }
+        patient.steps[rank][5].updated = false;
+    }
+    patient_has(&patient, NULL, "");
+    patient.steps[0][6].lr = 0.05;
+    patient.looks[0][6].decayed = 12;
+    patient_has(&patient, NULL, "wrong-rate+wrong-decay");
+}
+END_TEST
+
+/* Rank 0's rows are the samples of the same numbers; and nearly all units take part, in any mask. */
+START_TEST(masks_that_are_equal_by_chance_are_no_mistake)
+{
+    struct patient patient;
+    struct options options = plain;
+    options.shuffle = _i == 0;
+    options.dropout = 1e-9;
+    patient_make(&patient, &options);
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        for (size_t k = 0; k < PATIENT_STEPS; k++) {
+            struct case_look *look = &patient.looks[rank][k];
+            look->dropout_mask.there = true;
+            for (size_t row = 0; row < patient.steps[rank][k].samples_local; row++)
+                for (size_t unit = 0; unit < 8; unit++)
+                    look->dropout_mask.bits += sketch_mix((uint64_t)(row + 1) << 32 | unit);
+        }
+    patient_has(&patient, NULL, "");
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++) // as if more were left out
+        patient.starts[rank][0].asked.dropout = 1e-3;
+    patient_has(&patient, NULL, "");
+}
+END_TEST
+
+START_TEST(decay_that_is_nothing_in_float_takes_nothing)
+{
+    struct patient patient;
+    struct options options = plain;
+    options.weight_decay = 1e-50;
+    patient_make(&patient, &options);
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        for (size_t k = 0; k < PATIENT_STEPS; k++)
+            patient.looks[rank][k].decayed = 0;
+    patient_has(&patient, NULL, "");
+}
+END_TEST
+
+START_TEST(what_drop_last_leaves_out_is_told_as_it_is)
+{
+    static const char *const words[] = {"2 samples of epoch 0 were left out, and the same in each",
+                                        "2 samples of epoch 0 were left out, by chance others"};
+    struct patient patient;
+    struct options options = plain;
+    options.drop_last = true;
+    options.shuffle = _i == 1;
+    patient_make(&patient, &options);
+    patient_has(&patient, NULL, "");
+    ck_assert_msg(
+        strstr(patient.diagnosis.notes[patient.diagnosis.note_count - 1].text, words[_i]) != NULL,
+        "%s", patient.diagnosis.notes[patient.diagnosis.note_count - 1].text);
 }
 END_TEST
 
@@ -167,6 +249,12 @@ START_TEST(a_resumed_optimizer_has_a_state_unless_it_never_has_one)
     for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
         patient.starts[rank][1].state_norm = rank == 2 ? norms[_i] : norms[_i] * 0;
     patient_has(&patient, NULL, _i == 1 ? "resume-without-momentum" : "");
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        for (size_t k = 0; k < 4; k++) { // no update was made that would have left one
+            patient.starts[rank][0].asked.on_nonfinite = NONFINITE_SKIP;
+            patient.steps[rank][k].updated = false;
+        }
+    patient_has(&patient, NULL, "");
 }
 END_TEST
 
@@ -499,6 +587,20 @@ START_TEST(a_reference_shows_what_one_run_cannot)
     patient_has(&patient, &reference, "");
     patient.held[0][0][0].sum = 1;
     patient_has(&patient, &reference, "seed-per-rank");
+    patient.book.options.init = "const:1"; // as it was asked for
+    patient_has(&patient, &reference, "");
+    options.shuffle = false; // other samples, another gradient
+    patient_make(&patient, &options);
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        patient.looks[rank][0].raw[0].sum *= 3;
+    patient_reduce(&patient, 1, NULL);
+    patient_has(&patient, &reference, "");
+    options.shuffle = true;
+    patient_make(&patient, &options);
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        patient.looks[rank][0].raw[0].sum *= 3;
+    patient_reduce(&patient, 1, NULL);
+    patient_has(&patient, &reference, "unlike-reference");
     options.batch = 8;
     patient_make(&patient, &options);
     patient_has(&patient, &reference, "no-lr-scale");
@@ -528,6 +630,10 @@ Suite *doctor_suite(void)
                         HEALTHY_RUNS);
     tcase_add_loop_test(tcase, a_step_that_all_ranks_skip_is_none_where_that_was_asked_for, 0, 2);
     tcase_add_test(tcase, numbers_within_rounding_are_equal);
+    tcase_add_test(tcase, a_process_that_goes_on_may_be_asked_for_something_else);
+    tcase_add_loop_test(tcase, masks_that_are_equal_by_chance_are_no_mistake, 0, 2);
+    tcase_add_test(tcase, decay_that_is_nothing_in_float_takes_nothing);
+    tcase_add_loop_test(tcase, what_drop_last_leaves_out_is_told_as_it_is, 0, 2);
     tcase_add_test(tcase, the_first_ranks_share_on_all_ranks_is_named);
     tcase_add_test(tcase, the_same_order_in_every_epoch_is_named);
     tcase_add_test(tcase, a_seed_of_its_own_for_each_ranks_order_is_named);

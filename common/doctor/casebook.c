@@ -137,3 +137,8 @@ size_t casebook_process(const struct casebook *book, size_t step)
         process++;
     return process;
 }
+
+const struct options *casebook_options(const struct casebook *book, size_t step)
+{
+    return &book->ranks[0].starts[casebook_process(book, step)].asked;
+}

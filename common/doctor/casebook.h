@@ -50,10 +50,13 @@ enum case_stream { STREAM_WEIGHTS, STREAM_SHUFFLE, STREAM_DROPOUT, STREAMS };
 struct case_start {
     size_t first, updates; // its first step; of the whole run, when it is done
     size_t pid, owned;
+    size_t trained, decaying; // parameters that it trains; of these, those that decay
     struct case_hash param_hash, streams[STREAMS];
     double state_norm; // NaN: the optimizer has no state
     size_t line;
-    json_t *options;      // as they were recorded
+    json_t *options; // as they were recorded
+    struct options
+        asked; // as the flags read them; a process that goes on may have been given others
     struct sketch *param; // (tensor_count): of what this rank owns
     bool has_ledger;
     struct memory ledger; // now_bytes and peak_total_bytes
@@ -98,7 +101,7 @@ struct casebook {
     size_t world, updates, steps_per_epoch, train_samples, test_samples, parameters;
     struct case_tensor tensors[CASEBOOK_TENSORS_MOST];
     size_t tensor_count;
-    struct options options;  // of the first process; texts are those of the first start
+    struct options options;  // of the first process: seed, batch and order are all processes'
     struct case_rank *ranks; // (world)
     size_t rank_count;       // read so far
 };
@@ -113,5 +116,8 @@ size_t casebook_steps(const struct casebook *book);
 
 /* The process that step belongs to, by its number among the starts. */
 size_t casebook_process(const struct casebook *book, size_t step);
+
+/* What was asked of that process. */
+const struct options *casebook_options(const struct casebook *book, size_t step);
 
 #endif

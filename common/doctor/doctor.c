@@ -8,6 +8,14 @@ bool doctor_owns_all(const struct casebook *book)
     return book->lesson < 4;
 }
 
+bool doctor_clips(const struct casebook *book)
+{
+    for (size_t i = 0; i < book->ranks[0].start_count; i++)
+        if (book->ranks[0].starts[i].asked.clip > 0)
+            return true;
+    return false;
+}
+
 static bool is_finite(const struct case_look *look, size_t tensors)
 {
     for (size_t i = 0; i < tensors; i++)

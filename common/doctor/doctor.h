@@ -59,6 +59,9 @@ static inline const struct case_step *doctor_step(const struct doctor *doctor, s
 /* Does every rank's optimizer own all parameters (lessons 1 to 3)? */
 bool doctor_owns_all(const struct casebook *book);
 
+/* Was one of its processes asked to clip? */
+bool doctor_clips(const struct casebook *book);
+
 /* Have all ranks looked closely at step k, and is every number of it finite? */
 bool doctor_looked(const struct casebook *book, size_t k);
 

@@ -97,6 +97,7 @@ struct updates_facts {
 
 struct masks_facts {
     size_t looks, by_row; // at which a rank drew masks, and where they belong to the row
+    double chance;        // that all masks do by chance: its logarithm
     size_t step;          // the first of these
 };
 

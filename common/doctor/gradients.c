@@ -40,7 +40,7 @@ static double own_factor(const struct doctor *doctor, struct gradient_law law, s
                          size_t rank)
 {
     const struct case_step *step = doctor_step(doctor, rank, k);
-    double squares = 0, most = doctor->book->options.clip;
+    double squares = 0, most = casebook_options(doctor->book, step->step)->clip;
     if (law.own == CLIP_NONE || most == 0 || step->samples_local == 0)
         return 1;
     for (size_t tensor = 0; tensor < doctor->book->tensor_count; tensor++)
@@ -72,7 +72,7 @@ static double norms(const struct doctor *doctor, size_t k, size_t tensor)
  * and that is at most as much again, of gradients that may have been larger. */
 static double bound_of(const struct doctor *doctor, size_t k, size_t tensor)
 {
-    const struct options *options = &doctor->book->options;
+    const struct options *options = casebook_options(doctor->book, doctor_step(doctor, 0, k)->step);
     double unit = FLOAT_UNIT * (double)(doctor->book->world + 2);
     double all = norms(doctor, k, tensor);
     if (options->compress == COMPRESS_BF16)
@@ -133,7 +133,7 @@ static bool explains(struct doctor *doctor, struct gradient_law law, bool stale)
 static void find_law(struct doctor *doctor)
 {
     struct gradients_facts *facts = &doctor->facts.gradients;
-    bool clips = doctor->book->options.clip > 0, ranks = doctor->book->world > 1;
+    bool clips = doctor_clips(doctor->book), ranks = doctor->book->world > 1;
     for (int stale = 0; stale <= (int)ranks; stale++)
         for (int own = CLIP_NONE; own <= (clips && ranks ? CLIP_OWN_SHARE : CLIP_NONE); own++)
             for (int divided = 0; divided <= (int)ranks; divided++) {

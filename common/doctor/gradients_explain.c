@@ -58,7 +58,8 @@ static void explain_clip(struct doctor *doctor)
                      "the sum of the ranks' gradients, each clipped to %g by its own norm before: "
                      "that is what the "
                      "optimizers were given, for every tensor at %zu steps",
-                     doctor->book->options.clip, doctor->facts.gradients.looks);
+                     casebook_options(doctor->book, doctor->facts.gradients.wrong_step)->clip,
+                     doctor->facts.gradients.looks);
 }
 
 static void explain_stale(struct doctor *doctor)

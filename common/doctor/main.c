@@ -84,6 +84,24 @@ static int check_reference(const struct casebook *book, const struct casebook *r
                            reference->train_samples, book->parameters, book->train_samples);
 }
 
+/* Beside a run that is wrong itself, one that is right looks wrong. */
+static int diagnose_reference(struct doctor *doctor, const struct casebook *reference,
+                              struct fail *fail)
+{
+    struct diagnosis diagnosis;
+    struct doctor its = {.book = reference, .diagnosis = &diagnosis};
+    int error = doctor_diagnose(&its, fail);
+    if (error)
+        return error;
+    doctor->reference = diagnosis.finding_count == 0 ? reference : NULL;
+    error = doctor_diagnose(doctor, fail);
+    if (!error && diagnosis.finding_count > 0)
+        diagnosis_note(doctor->diagnosis, "reference",
+                       "%.300s is wrong itself (%s): nothing was compared with it",
+                       reference->folder, diagnosis.findings[0].name);
+    return error;
+}
+
 static int print(const struct request *request, const struct diagnosis *diagnosis,
                  struct fail *fail)
 {
@@ -100,14 +118,13 @@ static int diagnose(const struct request *request, struct fail *fail)
     struct diagnosis diagnosis;
     struct doctor doctor = {.book = &book, .diagnosis = &diagnosis};
     int error = casebook_open(&book, request->run, fail);
-    if (!error && request->reference) {
+    if (!error && request->reference)
         error = casebook_open(&reference, request->reference, fail);
-        doctor.reference = &reference;
-    }
     if (!error && request->reference)
         error = check_reference(&book, &reference, fail);
     if (!error)
-        error = doctor_diagnose(&doctor, fail);
+        error = request->reference ? diagnose_reference(&doctor, &reference, fail)
+                                   : doctor_diagnose(&doctor, fail);
     if (!error)
         error = print(request, &diagnosis, fail);
     casebook_close(&book);

@@ -37,10 +37,11 @@ void notes_explain(struct doctor *doctor)
                        "--no-shuffle was asked for: every epoch has the order of the file, and a "
                        "pattern that repeats epoch "
                        "by epoch is that");
-    if (options->drop_last && doctor->facts.samples.coverage.never > 0)
-        diagnosis_note(
-            doctor->diagnosis, "drop last",
-            "--drop-last was asked for: %zu samples of epoch %zu were left out, others in the next",
-            doctor->facts.samples.coverage.never, doctor->facts.samples.coverage.epoch);
+    if (options->drop_last && doctor->facts.samples.wrong_step == NOWHERE &&
+        doctor->facts.samples.coverage.never > 0)
+        diagnosis_note(doctor->diagnosis, "drop last",
+                       "--drop-last was asked for: %zu samples of epoch %zu were left out, %s",
+                       doctor->facts.samples.coverage.never, doctor->facts.samples.coverage.epoch,
+                       options->shuffle ? "by chance others in the next" : "and the same in each");
     note_noise(doctor);
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Room for one more, cleared; arrays double. NULL: no memory. */
@@ -211,6 +212,10 @@ static int take_line(struct casebook *book, struct case_rank *page, const char *
                      struct line *line)
 {
     json_error_t wrong;
+    if (length == CASEBOOK_LINE_MOST)
+        return fail_set(line->fail, -EINVAL,
+                        "%s: line %zu is longer than %d bytes: not a record of this course",
+                        line->path, line->number, CASEBOOK_LINE_MOST);
     if (text[length - 1] != '\n')
         return fail_set(
             line->fail, -EINVAL,
@@ -229,31 +234,49 @@ static int take_line(struct casebook *book, struct case_rank *page, const char *
     return line->fail->code;
 }
 
-/* O_NONBLOCK: opening a pipe that nobody writes to must not wait. */
-static FILE *open_page(const char *path, struct fail *fail)
+/* O_NONBLOCK: opening a pipe that nobody writes to must not wait. A device may never end. */
+FILE *page_open(const char *path, struct fail *fail)
 {
+    struct stat found;
     int handle = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    FILE *file = handle >= 0 ? fdopen(handle, "rb") : NULL;
-    if (!file)
+    bool is_file = handle >= 0 && fstat(handle, &found) == 0 && S_ISREG(found.st_mode);
+    FILE *file = is_file ? fdopen(handle, "rb") : NULL;
+    if (handle >= 0 && !is_file)
+        fail_set(fail, -EINVAL, "%s is no file, but a folder, a pipe or a device: not a record",
+                 path);
+    else if (!file)
         fail_set(fail, -errno, "cannot open %s: %s", path, strerror(errno));
     if (!file && handle >= 0)
         close(handle);
     return file;
 }
 
+/* The next line's bytes, the newline included; 0: there is none. What is too long is not read to its end. */
+static size_t read_line(FILE *file, char text[CASEBOOK_LINE_MOST])
+{
+    size_t length = 0;
+    for (int c = getc_unlocked(file); c != EOF; c = getc_unlocked(file)) {
+        text[length++] = (char)c;
+        if (c == '\n' || length == CASEBOOK_LINE_MOST)
+            break;
+    }
+    return length;
+}
+
 int page_read(struct casebook *book, size_t rank, struct fail *fail)
 {
     struct case_rank *page = &book->ranks[rank];
     struct line line = {.path = page->path, .fail = fail};
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = open_page(page->path, fail);
+    FILE *file = page_open(page->path, fail);
     if (!file)
         return fail->code;
-    for (ssize_t length = getline(&text, &room, file); length > 0 && !fail->code;
-         length = getline(&text, &room, file)) {
+    char *text = malloc(CASEBOOK_LINE_MOST);
+    if (!text)
+        refuse_memory(&line);
+    for (size_t length = text ? read_line(file, text) : 0; length > 0 && !fail->code;
+         length = read_line(file, text)) {
         line.number++;
-        take_line(book, page, text, (size_t)length, &line);
+        take_line(book, page, text, length, &line);
     }
     free(text);
     if (ferror(file))

@@ -4,6 +4,11 @@
 
 #include "common/doctor/casebook.h"
 
+#include <stdio.h>
+
+/* A file, to be read; it has to be one, and nothing is waited for. NULL, and an error in `fail`. */
+FILE *page_open(const char *path, struct fail *fail);
+
 /* Reads ranks[rank].path. Rank 0 is read first: what it says of the run, the others must say, too. 0, or an error in
  * `fail`. */
 int page_read(struct casebook *book, size_t rank, struct fail *fail);

@@ -63,7 +63,7 @@ static size_t first_wrong(const struct doctor *doctor, double *found, double *ex
         const struct case_step *step = doctor_step(doctor, 0, k);
         const struct case_start *start = &book->ranks[0].starts[casebook_process(book, step->step)];
         *found = step->lr;
-        *expected = scheduled(&book->options, (double)made, (double)start->updates);
+        *expected = scheduled(&start->asked, (double)made, (double)start->updates);
         bool all = true;
         for (size_t rank = 0; rank < book->world; rank++)
             all = all && doctor_step(doctor, rank, k)->updated;
@@ -120,6 +120,7 @@ static bool same_rate_for_more(const struct doctor *doctor)
 {
     const struct casebook *reference = doctor->reference, *book = doctor->book;
     return full_batch(book) > full_batch(reference) && book->options.lr_scale == LR_SCALE_NONE &&
+           book->options.optimizer == reference->options.optimizer &&
            is_near(book->options.lr, reference->options.lr * scale_of(&reference->options));
 }
 
@@ -171,6 +172,8 @@ static size_t peak_of(const struct doctor *doctor, double *peak)
     *peak = -INFINITY;
     for (size_t k = 1; k < steps && k <= EARLY_STEPS; k++) {
         double loss = doctor_step(doctor, 0, k)->loss;
+        if (2 * doctor_step(doctor, 0, k)->samples < doctor_step(doctor, 0, 0)->samples)
+            continue; // an epoch's last few samples may happen to be hard ones
         if (loss > *peak) {
             *peak = loss;
             at = k;

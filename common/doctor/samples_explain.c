@@ -65,8 +65,9 @@ static void explain_healthy(struct doctor *doctor)
                          "those of %zu steps and ranks, computed again: all as they should be",
                          facts->checked);
     if (facts->differing_orders > 0)
-        diagnosis_looked(doctor->diagnosis, "orders", "another one in each of %zu epochs",
-                         facts->differing_orders + 1);
+        diagnosis_looked(doctor->diagnosis, "orders",
+                         "in %zu of %zu later epochs another than the first one's",
+                         facts->differing_orders, facts->differing_orders + facts->same_orders);
 }
 
 void samples_explain(struct doctor *doctor)

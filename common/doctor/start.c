@@ -80,21 +80,24 @@ static void take_option(struct options *options, const struct line *line, const 
     const char *text = json_string_value(value);
     if (!flag || json_is_null(value) || json_is_false(value))
         return;
-    if (json_is_number(value))
-        snprintf(number, sizeof number, "%.17g", json_number_value(value));
+    if (json_is_integer(value)) // a seed has more digits than a double
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(number, sizeof number, "%.17g", json_real_value(value));
     if (!flag_store(flag, options, json_is_number(value) ? number : text))
         line_refuse(line, "options", "values that the flags accept");
 }
 
-static void take_options(struct casebook *book, const json_t *values, const struct line *line)
+static void take_options(const struct casebook *book, struct case_start *start,
+                         const struct line *line)
 {
     const char *name;
     const json_t *value;
-    book->options =
+    struct options *options = &start->asked;
+    *options =
         (struct options){.lesson = book->lesson, .bias = true, .shuffle = true, .overlap = true};
-    json_object_foreach((json_t *)values, name, value) if (strcmp(name, "given") != 0)
-        take_option(&book->options, line, name, value);
-    struct options *options = &book->options;
+    json_object_foreach(start->options, name, value) if (strcmp(name, "given") != 0)
+        take_option(options, line, name, value);
     size_t batch = options->per_rank_batch;
     if (batch > 0 && __builtin_mul_overflow(batch, book->world, &options->batch))
         line_refuse(line, "options", "a batch that can be counted");
@@ -103,7 +106,7 @@ static void take_options(struct casebook *book, const json_t *values, const stru
 }
 
 /* Of the run as a whole: rank 0's first start says it. */
-static void take_run(struct casebook *book, const json_t *options, const struct line *line)
+static void take_run(struct casebook *book, const struct line *line)
 {
     book->lesson = (int)line_size(line, "lesson");
     book->world = line_size(line, "world");
@@ -122,8 +125,21 @@ static void take_run(struct casebook *book, const json_t *options, const struct 
         line_refuse(line, "steps_per_epoch", "at least 1");
     if (!line->fail->code)
         take_tensors(book, line);
-    if (!line->fail->code)
-        take_options(book, options, line);
+}
+
+/* What a process trains, of the run's tensors: another one may freeze others. */
+static void count_parameters(const struct casebook *book, struct case_start *start,
+                             const struct line *line)
+{
+    const json_t *list = json_object_get(line->object, "tensors");
+    if (json_array_size(list) != book->tensor_count)
+        line_refuse(line, "tensors", "those that the run began with");
+    for (size_t i = 0; i < book->tensor_count && !line->fail->code; i++) {
+        struct case_tensor tensor;
+        take_tensor(&tensor, line, json_array_get(list, i));
+        start->trained += tensor.frozen ? 0 : tensor.count;
+        start->decaying += tensor.frozen || !tensor.decays ? 0 : tensor.count;
+    }
 }
 
 /* Every start of every rank is of one run: of the same lesson, world, data and network. */
@@ -228,11 +244,17 @@ int start_take(struct casebook *book, size_t rank, struct case_start *start,
     take_streams(start, line);
     take_ledger(start, line);
     if (!line->fail->code && rank == 0 && page->start_count == 1)
-        take_run(book, options, line);
+        take_run(book, line);
     if (!line->fail->code)
         check_run(book, rank, line);
     if (!line->fail->code)
         check_options(book, start, page->start_count - 1, line);
+    if (!line->fail->code)
+        take_options(book, start, line);
+    if (!line->fail->code)
+        count_parameters(book, start, line);
+    if (!line->fail->code && rank == 0 && page->start_count == 1)
+        book->options = start->asked;
     if (!line->fail->code)
         take_param(book, start, line);
     size_t made = page->step_count > 0 ? page->steps[page->step_count - 1].step + 1 : start->first;

@@ -10,10 +10,10 @@
 /* --- facts --------------------------------------------------------------------------------------- */
 
 /* Is it a step that all ranks may leave out? Else a run stops there. */
-static bool may_skip(const struct casebook *book)
+static bool may_skip(const struct casebook *book, size_t step)
 {
-    return book->options.on_nonfinite == NONFINITE_SKIP ||
-           book->options.precision != PRECISION_FP32;
+    const struct options *options = casebook_options(book, step);
+    return options->on_nonfinite == NONFINITE_SKIP || options->precision != PRECISION_FP32;
 }
 
 static void measure_skips(struct doctor *doctor, size_t k)
@@ -22,7 +22,8 @@ static void measure_skips(struct doctor *doctor, size_t k)
     size_t world = doctor->book->world, made = 0;
     for (size_t rank = 0; rank < world; rank++)
         made += doctor_step(doctor, rank, k)->updated;
-    bool alike = made == world || (made == 0 && may_skip(doctor->book));
+    bool alike =
+        made == world || (made == 0 && may_skip(doctor->book, doctor_step(doctor, 0, k)->step));
     if (alike || facts->skip_step != NOWHERE)
         return;
     facts->skips_all = made == 0;
@@ -58,29 +59,26 @@ static void measure_clips(struct doctor *doctor, size_t k)
     }
 }
 
-static void count_parameters(struct doctor *doctor)
-{
-    struct updates_facts *facts = &doctor->facts.updates;
-    for (size_t i = 0; i < doctor->book->tensor_count; i++) {
-        const struct case_tensor *tensor = &doctor->book->tensors[i];
-        facts->trained += tensor->frozen ? 0 : tensor->count;
-        facts->decaying += tensor->frozen || !tensor->decays ? 0 : tensor->count;
-    }
-}
-
-/* Of all ranks where each has a part. */
+/* Of all ranks where each has a part. The optimizer takes the decay as a float, in which a small one is 0. */
 static void measure_decay(struct doctor *doctor, size_t k)
 {
     struct updates_facts *facts = &doctor->facts.updates;
-    size_t decayed = 0, ranks = doctor_owns_all(doctor->book) ? 1 : doctor->book->world;
-    if (!doctor_looked(doctor->book, k) || doctor->book->options.weight_decay == 0)
+    const struct casebook *book = doctor->book;
+    size_t decayed = 0, ranks = doctor_owns_all(book) ? 1 : book->world;
+    size_t number = doctor_step(doctor, 0, k)->step;
+    const struct case_start *start = &book->ranks[0].starts[casebook_process(book, number)];
+    if (!doctor_looked(book, k) || (float)start->asked.weight_decay == 0)
         return;
     for (size_t rank = 0; rank < ranks; rank++)
         decayed += doctor_step(doctor, rank, k)->look->decayed;
     facts->decay_looks++;
-    if (decayed == facts->decaying || facts->decay_step != NOWHERE)
+    if (facts->decay_step != NOWHERE)
         return;
-    facts->decay_step = doctor_step(doctor, 0, k)->step;
+    facts->decaying = start->decaying;
+    facts->trained = start->trained;
+    if (decayed == facts->decaying)
+        return;
+    facts->decay_step = number;
     facts->decayed = decayed;
 }
 
@@ -99,6 +97,20 @@ static void measure_drift(struct doctor *doctor, size_t k)
         facts->drift_step = doctor_step(doctor, 0, k)->step;
 }
 
+/* Has an update before that step had a gradient? If the record does not tell: nobody skips all of them. */
+static bool has_moved(const struct casebook *book, size_t first)
+{
+    size_t steps = casebook_steps(book), before = 0;
+    for (; before < steps && book->ranks[0].steps[before].step < first; before++)
+        for (size_t rank = 0; rank < book->world; rank++) {
+            const struct case_step *step = &book->ranks[rank].steps[before];
+            for (size_t i = 0; step->updated && step->look && i < book->tensor_count; i++)
+                if (step->look->reduced[i].squares > 0)
+                    return true;
+        }
+    return before == 0;
+}
+
 /* Of a process that goes on: has it the state that those before must have left? On all ranks together: a part may be all
  * zero. */
 static void measure_state(struct doctor *doctor)
@@ -111,7 +123,7 @@ static void measure_state(struct doctor *doctor)
         for (size_t rank = 0; rank < book->world; rank++)
             norm += book->ranks[rank].starts[i].state_norm;
         facts->resumed += first > 0;
-        if (first > 0 && norm == 0 && facts->no_state_step == NOWHERE)
+        if (first > 0 && norm == 0 && facts->no_state_step == NOWHERE && has_moved(book, first))
             facts->no_state_step = first;
     }
 }
@@ -122,7 +134,6 @@ void updates_measure(struct doctor *doctor)
     size_t steps = casebook_steps(doctor->book);
     facts->skip_step = facts->clip_step = facts->norm_step = facts->decay_step = NOWHERE;
     facts->no_state_step = facts->drift_step = NOWHERE;
-    count_parameters(doctor);
     for (size_t k = 0; k < steps; k++) {
         measure_skips(doctor, k);
         measure_clips(doctor, k);
@@ -164,7 +175,7 @@ static bool explain_clips(struct doctor *doctor)
 {
     const struct updates_facts *facts = &doctor->facts.updates;
     bool differ = facts->clip_step != NOWHERE || facts->norm_step != NOWHERE;
-    if (!differ || doctor_owns_all(doctor->book) || doctor->book->options.clip == 0)
+    if (!differ || doctor_owns_all(doctor->book) || !doctor_clips(doctor->book))
         return false;
     struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_CLIP_PER_SHARD, CERTAIN);
     if (facts->clip_step != NOWHERE)
@@ -217,7 +228,7 @@ void updates_explain(struct doctor *doctor)
     size_t world = doctor->book->world;
     if (facts->skip_step != NOWHERE)
         explain_skip(doctor);
-    if (!explain_clips(doctor) && doctor->book->options.clip > 0 && facts->clip_step == NOWHERE)
+    if (!explain_clips(doctor) && doctor_clips(doctor->book) && facts->clip_step == NOWHERE)
         diagnosis_looked(diagnosis, "clipping", "one factor on all ranks, below 1 at %zu steps",
                          facts->clipped);
     if (facts->decay_step != NOWHERE)

@@ -6,6 +6,7 @@
  */
 #include "common/clock.h"
 #include "common/doctor/doctor.h"
+#include "common/doctor/page.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -67,7 +68,8 @@ static void read_now(struct waiter *waiter, const struct casebook *book, size_t 
 {
     char path[CASEBOOK_PATH_BYTES], text[NOW_BYTES + 1] = "";
     int length = snprintf(path, sizeof path, "%s/rank-%zu.now", book->folder, rank);
-    FILE *file = length < CASEBOOK_PATH_BYTES ? fopen(path, "re") : NULL;
+    struct fail missing = {0};
+    FILE *file = length < CASEBOOK_PATH_BYTES ? page_open(path, &missing) : NULL;
     size_t bytes = file ? fread(text, 1, NOW_BYTES, file) : 0;
     if (file)
         fclose(file);
