@@ -84,7 +84,9 @@ static void take_option(struct options *options, const struct line *line, const 
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
         snprintf(number, sizeof number, "%.17g", json_real_value(value));
-    if (!flag_store(flag, options, json_is_number(value) ? number : text))
+    text = json_is_number(value) ? number : text;
+    bool fits = flag->accepts ? text != NULL : json_is_true(value);
+    if (!fits || !flag_store(flag, options, text))
         line_refuse(line, "options", "values that the flags accept");
 }
 
