@@ -31,6 +31,16 @@ struct mistakes {
     struct memory memory;
 };
 
+/* Where mistakes are to be planted. */
+struct mistakes_place {
+    const struct options *options;
+    const struct sampler *sampler;
+    size_t world, updates, test_samples;
+};
+
+/* What is planted and would change nothing there: -EINVAL with the sentence. Else 0. */
+int mistakes_check(const struct mistakes_place *place, struct fail *fail);
+
 /* `options` must outlive it. 0 or -ENOMEM. */
 int mistakes_init(struct mistakes *mistakes, const struct options *options, int rank, int world,
                   size_t count);

@@ -148,18 +148,6 @@ static int init_sampler(struct run *run)
     return error;
 }
 
-/* A mistake that would be none: equal shares need no padding. */
-static int check_padding(struct run *run)
-{
-    size_t world = (size_t)run->environment.world;
-    if (run->test.count % world > 0 || !zoo_has(&run->options, ZOO_EVAL_PADDING_COUNTED))
-        return 0;
-    return fail_set(&run->fail, -EINVAL,
-                    "--inject eval-padding-counted: %zu ranks have equal shares of %zu test "
-                    "samples, so nothing would be padded: give another number of ranks",
-                    world, run->test.count);
-}
-
 static int count_updates(struct run *run)
 {
     size_t per_epoch = run->sampler.steps_per_epoch;
@@ -168,6 +156,16 @@ static int count_updates(struct run *run)
         return fail_set(&run->fail, -EINVAL, "--epochs %zu times %zu updates is too many to count",
                         run->options.epochs, per_epoch);
     return 0;
+}
+
+static int check_mistakes(struct run *run)
+{
+    struct mistakes_place place = {.options = &run->options,
+                                   .sampler = &run->sampler,
+                                   .world = (size_t)run->environment.world,
+                                   .updates = run->updates,
+                                   .test_samples = run->test.count};
+    return mistakes_check(&place, &run->fail);
 }
 
 /* Only making a file shows that one can be made: permissions do not speak for every system. */
@@ -224,9 +222,9 @@ static int plan(struct run *run)
     if (!error)
         error = init_sampler(run);
     if (!error)
-        error = check_padding(run);
-    if (!error)
         error = count_updates(run);
+    if (!error)
+        error = check_mistakes(run);
     if (!error)
         run->exit_code = EXIT_RUN_FAILED;
     return error;
