@@ -11,8 +11,10 @@ build=$1
 # shellcheck source=common/zoo_run.sh
 . "$here/zoo_run.sh"
 
-seed=${SEED:-$(date +%s)}
+seed=${SEED:-$(($(date +%s) % 100000))}
 world=${NP:-4}
+zoo_check_numbers SEED 0 999999999 "$seed"
+zoo_check_numbers NP 2 16 "$world" # most mistakes need company
 run=$build/guess
 rm -rf "$run" "$build/guess-healthy"
 

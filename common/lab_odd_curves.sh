@@ -15,6 +15,9 @@ build=$1
 world=${WORLD:-4}
 kept=$build/odd-curves
 pictures=${PICTURES:-$kept}
+# shellcheck disable=SC2086 # words
+zoo_check_members ${MEMBERS:-}
+zoo_check_numbers WORLD 2 16 "$world" # most mistakes need company
 rm -rf "$kept"
 mkdir -p "$kept" "$pictures" || exit 1
 sh "$here/install.sh" name gnuplot || exit 1

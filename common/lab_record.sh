@@ -8,8 +8,14 @@ set -eu
 build=$1
 rounds=${ROUNDS:-9}
 world=${WORLD:-2}
+for number in "$rounds" "$world"; do
+    case $number in 0* | *[!0-9]*) echo "lab_record: ROUNDS and WORLD are whole numbers from 1, not $number" >&2; exit 2 ;; esac
+done
+[ $((rounds % 2)) = 1 ] || { echo "lab_record: ROUNDS is odd, so that one round is the median, not $rounds" >&2; exit 2; }
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lab_record-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 export OPENBLAS_NUM_THREADS=1 # a rank has one core, or less
 
 # Milliseconds of a run, from its start to its end.

@@ -20,6 +20,24 @@ zoo_field() { # MEMBER NUMBER: of the table
     echo "$zoo_rows" | awk -F '\t' -v name="$1" -v field="$2" '$1 == name { print $field }'
 }
 
+# What no variable of a script may be ends it with a sentence, before any work.
+zoo_check_members() { # MEMBER...
+    for name; do
+        [ "$(zoo_field "$name" 1)" ] || { echo "MEMBERS: no mistake has the name $name; $build/handbook lists them" >&2; exit 2; }
+    done
+}
+
+zoo_check_numbers() { # VARIABLE LEAST MOST NUMBER...
+    name=$1 least=$2 most=$3
+    shift 3
+    for number; do
+        case $number in '' | *[!0-9]* | ??????????*) number=-1 ;; esac
+        [ "$number" -ge "$least" ] && [ "$number" -le "$most" ] && continue
+        echo "$name: expected a whole number from $least to $most" >&2
+        exit 2
+    done
+}
+
 zoo_places() { # LESSONS STAGE: every WHERE of a member
     for lesson in $(echo "$1" | tr , ' '); do
         [ "$lesson" != 4 ] && echo "$lesson" && continue

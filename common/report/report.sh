@@ -19,6 +19,8 @@ sh "$here/../install.sh" name gnuplot || exit 1
 # Nothing is made beside what is no record: the first call of build/report says what it is instead.
 new=$(mktemp -d) || exit 1
 trap 'rm -rf "$new"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 "$build/report" tables "$run" "$new" ${reference:+"$reference"} || exit 1
 
 verdict() { # REFERENCE or none: true where the doctor could tell, 4 being findings

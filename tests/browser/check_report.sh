@@ -18,6 +18,8 @@ done
 shots=$build/report-shots
 kept=$(mktemp -d) || exit 1
 trap 'rm -rf "$kept"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 rm -rf "$shots"
 mkdir -p "$shots"
 export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"

@@ -25,6 +25,26 @@ at_a_time=$(($(getconf _NPROCESSORS_ONLN) + 2))
 small="--hidden 9 --batch 128 --steps 40 --progress never --quiet ${FLAGS:-}"
 clean_runs=${CLEAN:-100}
 
+# shellcheck disable=SC2086 # words
+zoo_check_members $members
+# shellcheck disable=SC2086
+zoo_check_numbers WORLDS 2 16 $worlds
+# shellcheck disable=SC2086
+zoo_check_numbers SEEDS 0 999999999 $seeds
+zoo_check_numbers CLEAN 0 999999 "$clean_runs"
+for part in $parts; do
+    case $part in
+    matrix | clean | pairs | proof) ;;
+    *) echo "PARTS are matrix, clean, pairs and proof, not $part" >&2; exit 2 ;;
+    esac
+done
+for optimizer in $optimizers; do
+    case $optimizer in
+    sgd | adam | adamw) ;;
+    *) echo "OPTIMIZERS are sgd, adam and adamw, not $optimizer" >&2; exit 2 ;;
+    esac
+done
+
 work=$build/doctor-matrix
 rm -rf "$work"
 mkdir -p "$work" || exit 1
@@ -152,7 +172,6 @@ for part in $parts; do
     clean) plan_clean ;;
     pairs) plan_pairs ;;
     proof) plan_proof ;;
-    *) echo "matrix: PARTS are matrix, clean, pairs and proof, not $part" >&2 ;;
     esac
 done | awk '{ print "run-" NR "|" $0 }' >"$work/plan"
 
