@@ -27,7 +27,7 @@ START_TEST(masks_that_belong_to_rows_are_found_by_the_slope)
 {
     static const struct mutant mutant = {
         .file = "lesson01_single/dropout.c",
-        .text = "rng.sub = dropout->samples[row];",
+        .text = "rng.sub = dropout->by_row ? (uint32_t)row : dropout->samples[row];",
         .mistake = "rng.sub = (uint32_t)row;",
         .lesson = {1, 1},
         .arguments = "--steps 1 --dropout 0.3",
