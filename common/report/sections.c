@@ -90,10 +90,10 @@ static void put_norms(const struct page *page)
         page, "norms", says,
         survey->book->world > 1
             ? "The gradient the optimizer was given, and the ranks' own before the reduction. Each "
-              "rank's share is "
-              "weighted by its samples, so its own norm is smaller than that of the sum; a factor "
-              "of the number of "
-              "ranks between two runs is a sum that was not made a mean, or a mean made twice."
+              "rank's is weighted by its samples, so as a rule its norm is smaller than that of "
+              "the sum, unless the ranks' gradients point in different directions; a factor of the "
+              "number of ranks between two runs is a sum that was not made a mean, or a mean made "
+              "twice."
             : "The gradient the optimizer was given. A peak is a batch unlike the others, or a "
               "rate that is too high.");
 }
