@@ -309,7 +309,7 @@ START_TEST(a_stopped_and_then_a_killed_rank_are_told_from_those_that_wait)
     program_wait(&program);
     ck_assert_int_ne(program.code, 0);
     program_close(&program);
-    await_words(&folder, FINDINGS, "rank 1 is gone, without an end");
+    await_words(&folder, FINDINGS, "decided by rank 1 is gone, without an end");
     folder_close(&folder);
 }
 END_TEST

@@ -104,11 +104,14 @@ int casebook_open(struct casebook *book, const char *folder, struct fail *fail)
     for (size_t rank = 1; rank < book->world && !error; rank++)
         if (book->ranks[rank].start_count != book->ranks[0].start_count ||
             book->ranks[rank].starts[0].first != book->ranks[0].starts[0].first)
-            error = fail_set(fail, -EINVAL,
-                             "%s and %s do not begin at the same step: files of two runs are in "
-                             "one folder; give each "
-                             "run a folder of its own",
-                             book->ranks[0].path, book->ranks[rank].path);
+            error =
+                fail_set(fail, -EINVAL,
+                         "%s has %zu starts from step %zu on, %s %zu from step %zu on: a rank has "
+                         "not come to its first step after --resume, or files of two runs are "
+                         "in one folder; give each run a folder of its own",
+                         book->ranks[0].path, book->ranks[0].start_count,
+                         book->ranks[0].starts[0].first, book->ranks[rank].path,
+                         book->ranks[rank].start_count, book->ranks[rank].starts[0].first);
     return error ? error : check_ends(book, fail);
 }
 

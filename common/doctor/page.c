@@ -282,7 +282,9 @@ int page_read(struct casebook *book, size_t rank, struct fail *fail)
     if (ferror(file))
         fail_set(fail, -EIO, "cannot read %s: %s", page->path, strerror(errno));
     if (!fail->code && page->start_count == 0)
-        fail_set(fail, -EINVAL, "%s is empty: expected the start of a record (--record DIR)",
+        fail_set(fail, -EINVAL,
+                 "%s is empty: expected the start of a record (--record DIR), which a rank writes "
+                 "before its first step",
                  page->path);
     fclose(file);
     return fail->code;

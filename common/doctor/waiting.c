@@ -125,13 +125,12 @@ static void say_rank(const struct casebook *book, size_t rank, char text[DIAGNOS
 {
     char whom[WHO_BYTES], state[STATE_BYTES];
     struct waiter waiter = waiter_of(book, rank);
+    bool lives = waiter.life == LIFE_RUNS || waiter.life == LIFE_STOPPED;
     say_whom(&waiter, whom);
     say_state(book, rank, &waiter, state);
-    if (waiter.waits)
-        snprintf(text, DIAGNOSIS_TEXT_BYTES, "rank %zu %s; it waits for %s in %.120s", rank, state,
-                 whom, waiter.call);
-    else
-        snprintf(text, DIAGNOSIS_TEXT_BYTES, "rank %zu %s; it waits for nobody", rank, state);
+    snprintf(text, DIAGNOSIS_TEXT_BYTES, "rank %zu %s; it %s for %s%s%.120s", rank, state,
+             lives ? "waits" : "waited", waiter.waits ? whom : "nobody", waiter.waits ? " in " : "",
+             waiter.call);
 }
 
 /* --- what it means ------------------------------------------------------------------------------------- */
@@ -140,6 +139,39 @@ struct tally {
     size_t unfinished, gone, stopped, waiting, failed, culprit;
     double waited; // the shortest wait of those that wait and live
 };
+
+/* Who is stopped; else who was killed, as a rule while it waited like all others: of several the first; else who runs and
+ * waits for nobody. */
+static size_t find_culprit(const struct casebook *book, const struct tally *tally)
+{
+    enum life sought = tally->stopped > 0 ? LIFE_STOPPED : tally->gone > 0 ? LIFE_GONE : LIFE_RUNS;
+    size_t culprit = NOWHERE;
+    double earliest = INFINITY; // 0 where nothing is waited for
+    for (size_t rank = 0; rank < book->world; rank++) {
+        struct waiter waiter = waiter_of(book, rank);
+        bool at_fault = waiter.life == sought && (sought != LIFE_RUNS || !waiter.waits);
+        if (!at_fault || !(waiter.clock < earliest))
+            continue;
+        culprit = rank;
+        earliest = waiter.clock;
+    }
+    return culprit;
+}
+
+/* Do all that wait do so in one call? */
+static bool share_a_call(const struct casebook *book)
+{
+    struct waiter first = {0};
+    for (size_t rank = 0; rank < book->world; rank++) {
+        struct waiter waiter = waiter_of(book, rank);
+        if (!waiter.waits)
+            continue;
+        if (first.waits && strcmp(waiter.call, first.call) != 0)
+            return false;
+        first = waiter;
+    }
+    return true;
+}
 
 static struct tally count_ranks(const struct casebook *book)
 {
@@ -155,12 +187,7 @@ static struct tally count_ranks(const struct casebook *book)
         if (waiter.waits && waiter.life == LIFE_RUNS)
             tally.waited = fmin(tally.waited, now - waiter.clock);
     }
-    for (size_t rank = book->world; rank-- > 0;) {
-        struct waiter waiter = waiter_of(book, rank);
-        if (waiter.life == LIFE_STOPPED ||
-            (waiter.life != LIFE_ENDED && !waiter.waits && tally.stopped == 0))
-            tally.culprit = rank;
-    }
+    tally.culprit = find_culprit(book, &tally);
     return tally;
 }
 
@@ -187,7 +214,10 @@ static void tell_ranks(const struct casebook *book, struct finding *finding, siz
 
 static void explain_hang(struct doctor *doctor, const struct tally *tally)
 {
-    char text[DIAGNOSIS_TEXT_BYTES] = "all ranks wait for each other: their calls differ";
+    char text[DIAGNOSIS_TEXT_BYTES];
+    snprintf(text, sizeof text, "all ranks wait for each other: %s",
+             share_a_call(doctor->book) ? "in one call, so what they send does not arrive"
+                                        : "their calls differ");
     struct finding *finding =
         diagnosis_other(doctor->diagnosis, "hang", "ranks wait for one that does not come",
                         "look at what that rank does or how it ended: its output, the system's log "
