@@ -126,6 +126,8 @@ how_to_get() { # THING
         echo "Debian and Ubuntu have it in libgloo-dev"
     elif command -v dnf >/dev/null; then
         echo "install it with 'dnf install $(package_of "$1" 3)'"
+    elif [ "$(package_of "$1" 4)" = - ]; then
+        echo "install $(package_of "$1" 2) (Debian, Ubuntu) or $(package_of "$1" 3) (Fedora)"
     elif command -v brew >/dev/null; then
         echo "install it with 'brew install $(package_of "$1" 4)'"
     else
