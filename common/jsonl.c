@@ -142,7 +142,7 @@ void jsonl_rounded_number(struct jsonl_line *line, double value)
         put(line, "0", 1);
         return;
     }
-    if (!(size >= 1e-8 && size < 9e11)) { // or it is not finite
+    if (!(size >= 1e-8 && size < 0x1p39)) { // or it is not finite; above, `exponent` may be 12
         jsonl_number(line, value);
         return;
     }

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ARGUMENTS_BYTES = 512 };
@@ -370,6 +371,24 @@ END_TEST
 
 /* --- sketches -------------------------------------------------------------------------------- */
 
+/* Of every size, at the powers of ten and of two and beside them; also where it is written whole. */
+START_TEST(a_rounded_number_keeps_twelve_digits)
+{
+    char text[64];
+    for (int i = -60; i < 60; i++)
+        for (int nudge = -2; nudge <= 2; nudge++)
+            for (int base = 0; base < 3; base++) {
+                double power = base == 0 ? ldexp(1, i) : base == 1 ? pow(10, i) : ldexp(1.7, i);
+                double value = (nudge % 2 ? -power : power) * (1 + nudge * 0x1p-40);
+                struct jsonl_line line = {.text = text, .room = sizeof text - 1};
+                jsonl_rounded_number(&line, value);
+                text[line.length] = '\0';
+                ck_assert_msg(fabs(strtod(text, NULL) - value) <= 5.1e-12 * fabs(value),
+                              "%.17g is written as %s", value, text);
+            }
+}
+END_TEST
+
 START_TEST(a_sketch_is_linear_and_of_the_position)
 {
     enum { COUNT = 1000 };
@@ -401,6 +420,7 @@ Suite *record_suite(void)
     Suite *suite = suite_create("record");
     TCase *tcase = tcase_create("record");
     tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, a_rounded_number_keeps_twelve_digits);
     tcase_add_test(tcase, a_sketch_is_linear_and_of_the_position);
     tcase_add_loop_test(tcase, every_step_is_made_of_what_the_ranks_say, 0, RUNS);
     tcase_add_loop_test(tcase, owned_parts_add_up_to_what_lesson_3_has_whole, 0, STAGES);

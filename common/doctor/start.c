@@ -161,8 +161,8 @@ static void check_run(const struct casebook *book, size_t rank, const struct lin
         if (!line->fail->code && found != same[i].expected)
             fail_set(line->fail, -EINVAL,
                      "%s, line %zu: '%s' is %zu where this run has %zu: files of two runs are in "
-                     "one folder; give each "
-                     "run a folder of its own",
+                     "one folder, or it was resumed as another one; give each run, and what "
+                     "resumes it with other ranks or another lesson, a folder of its own",
                      line->path, line->number, same[i].key, found, same[i].expected);
     }
 }
