@@ -41,6 +41,8 @@ Suite *locate_suite(void);
 Suite *verify_suite(void);
 Suite *casebook_suite(void);
 Suite *doctor_suite(void);
+Suite *healthy_suite(void);
+Suite *waiting_suite(void);
 Suite *diagnoses_suite(void);
 Suite *layer_suite(void);
 Suite *loss_suite(void);
@@ -166,6 +168,8 @@ static const struct suite_entry suites[] = {
     {"verify", verify_suite},
     {"casebook", casebook_suite},
     {"doctor", doctor_suite},
+    {"healthy", healthy_suite},
+    {"waiting", waiting_suite},
     {"diagnoses", diagnoses_suite},
     {"layer", layer_suite},
     {"loss", loss_suite},
