@@ -12,6 +12,7 @@ Suite *linkspec_suite(void);
 Suite *options_suite(void);
 Suite *zoo_suite(void);
 Suite *mistakes_suite(void);
+Suite *mistakes_check_suite(void);
 Suite *metrics_suite(void);
 Suite *record_suite(void);
 Suite *record_files_suite(void);
@@ -242,6 +243,7 @@ static const struct suite_entry suites[] = {
     {"record_files", record_files_suite},
     {"accumulate", accumulate_suite},
     {"mistakes", mistakes_suite},
+    {"mistakes_check", mistakes_check_suite},
     {"shares", shares_suite},
     {"stairs", stairs_suite},
     {"combinations", combinations_suite},
