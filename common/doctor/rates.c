@@ -146,6 +146,8 @@ static void explain_unscaled(struct doctor *doctor)
     if (!compared && (doctor->reference || is_scaled_by_hand(doctor, base)))
         return;
     bool by_default = is_near(options->lr, base);
+    if (!compared && by_default && full_batch(doctor->book) <= BASE_BATCH)
+        return; // the default is for so many samples: --lr-scale would not make it larger
     struct finding *finding = diagnosis_member(doctor->diagnosis, ZOO_NO_LR_SCALE,
                                                compared     ? CERTAIN
                                                : by_default ? STRONG
