@@ -251,6 +251,27 @@ START_TEST(command_lines_have_their_exit_codes)
 }
 END_TEST
 
+/* Of a process that was killed while it wrote; and of a copy that is not whole. */
+START_TEST(half_a_line_is_a_killed_process_where_a_page_ends)
+{
+    struct folder folder;
+    struct program program;
+    char command[COMMAND_BYTES];
+    folder_open(&folder);
+    lesson_ok(&folder, (struct lesson){2, 2}, "--hidden none --steps 40 --quiet --record r");
+    snprintf(command, sizeof command,
+             "cd r; for f in *.jsonl; do head -c %d $f > half; mv half $f; done", 8192 - _i);
+    program_run(&program, folder.path, command);
+    program_close(&program);
+    ask(&program, &folder, "r");
+    ck_assert_msg(_i ? program.code == 1 && strstr(program.err, "cut off")
+                     : program.code == 0 && strstr(program.out, "no end"),
+                  "%d: %s%s", program.code, program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* --- it hangs ------------------------------------------------------------------------------------ */
 
 static void pause_shortly(void)
@@ -339,6 +360,7 @@ Suite *diagnoses_suite(void)
     Suite *suite = suite_create("diagnoses");
     TCase *tcase = tcase_create("diagnoses");
     tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, half_a_line_is_a_killed_process_where_a_page_ends, 0, 2);
     tcase_add_loop_test(tcase, a_planted_mistake_is_named_and_nothing_else, 0, ZOO_MEMBERS);
     tcase_add_loop_test(tcase, two_planted_mistakes_are_both_named, 0, PAIRS);
     tcase_add_loop_test(tcase, a_run_without_a_mistake_is_silent, 0, CLEAN_RUNS);

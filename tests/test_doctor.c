@@ -383,11 +383,14 @@ static const struct {
     {0.05, LR_SCALE_NONE, 0, 100, 0, "no-lr-scale"},
     {0.05, LR_SCALE_NONE, 0, 21, 0, ""}, // 63 samples: the default is for 64
     {0.05, LR_SCALE_NONE, 0, 22, 0, "no-lr-scale"},
-    {0.15, LR_SCALE_NONE, 0, 100, 0, ""},   // three ranks: scaled by hand
-    {0.05, LR_SCALE_LINEAR, 2, 100, 0, ""}, // as the books say
-    {0.05, LR_SCALE_LINEAR, 0, 20, 0, ""},  // not even a full batch of 64
-    {0.05, LR_SCALE_LINEAR, 0, 100, 5, "lr-scale-no-warmup"},
+    {0.15, LR_SCALE_NONE, 0, 100, 0, ""},                     // three ranks: scaled by hand
+    {0.05, LR_SCALE_LINEAR, 2, 100, 0, ""},                   // as the books say
+    {0.05, LR_SCALE_LINEAR, 0, 20, 0, ""},                    // not even a full batch of 64
+    {0.05, LR_SCALE_LINEAR, 0, 100, 0, ""},                   // a note: the loss does not mind
+    {0.5, LR_SCALE_LINEAR, 0, 100, 0, "lr-scale-no-warmup"},  // so large that it need not be seen
+    {0.05, LR_SCALE_LINEAR, 0, 100, 5, "lr-scale-no-warmup"}, // seen
     {0.05, LR_SCALE_LINEAR, 2, 100, 5, ""},
+    {0.5, LR_SCALE_LINEAR, 2, 100, 0, ""},
 };
 enum { RATES = sizeof rates / sizeof *rates };
 

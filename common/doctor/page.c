@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PAGE_BYTES = 4096 };
+
 /* Room for one more, cleared; arrays double. NULL: no memory. */
 static void *grow(void **array, size_t *count, size_t size)
 {
@@ -263,6 +265,13 @@ static size_t read_line(FILE *file, char text[CASEBOOK_LINE_MOST])
     return length;
 }
 
+/* The system writes page by page, and a process may be killed between two of them: half a line that ends with a page is
+ * all that came, and the run did not end. Any other half was cut off later. */
+static bool ends_with_a_page(FILE *file, const char *text, size_t length)
+{
+    return text[length - 1] != '\n' && ftell(file) % PAGE_BYTES == 0;
+}
+
 int page_read(struct casebook *book, size_t rank, struct fail *fail)
 {
     struct case_rank *page = &book->ranks[rank];
@@ -276,6 +285,8 @@ int page_read(struct casebook *book, size_t rank, struct fail *fail)
     for (size_t length = text ? read_line(file, text) : 0; length > 0 && !fail->code;
          length = read_line(file, text)) {
         line.number++;
+        if (page->start_count > 0 && ends_with_a_page(file, text, length))
+            break;
         take_line(book, page, text, length, &line);
     }
     free(text);

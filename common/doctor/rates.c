@@ -13,7 +13,10 @@ enum {
     BASE_BATCH = 64,
     EARLY_STEPS = 60
 }; // of --lr-scale; in which a rate that is too large shows
-static const double PI = 3.14159265358979323846, JUMP = 1.2;
+static const double PI = 3.14159265358979323846;
+
+/* Of the first loss: what noise and a short last batch do on the digits stays below 0.17. And of the default rate. */
+static const double RISE = 0.2, LARGE = 10;
 
 /* --- the schedule -------------------------------------------------------------------------------- */
 
@@ -99,6 +102,11 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 0.01 * fabs(b);
 }
 
+static double default_lr(const struct options *options)
+{
+    return options->optimizer == OPTIMIZER_SGD ? 0.05 : 0.001;
+}
+
 /* By linear or root scaling, from one rank to all, or from the batch that rates of the course are for. */
 static bool is_scaled_by_hand(const struct doctor *doctor, double base)
 {
@@ -138,7 +146,7 @@ static void tell_batch(const struct doctor *doctor, struct finding *finding)
 static void explain_unscaled(struct doctor *doctor)
 {
     const struct options *options = &doctor->book->options;
-    double base = options->optimizer == OPTIMIZER_SGD ? 0.05 : 0.001;
+    double base = default_lr(options);
     bool grows = options->per_rank_batch > 0 && doctor->book->world > 1;
     if (options->lr_scale != LR_SCALE_NONE || (!grows && !doctor->reference))
         return;
@@ -167,49 +175,64 @@ static void explain_unscaled(struct doctor *doctor)
                          by_default ? "" : " (unless it was chosen for this batch)");
 }
 
-/* The largest loss of the first steps, and of which step. */
-static size_t peak_of(const struct doctor *doctor, double *peak)
+/* How far the loss of the first steps rises above the lowest before, and at which step. */
+static size_t rise_of(const struct doctor *doctor, double *rise)
 {
     size_t steps = casebook_steps(doctor->book), at = 0;
-    *peak = -INFINITY;
+    double lowest = doctor_step(doctor, 0, 0)->loss;
+    *rise = 0;
     for (size_t k = 1; k < steps && k <= EARLY_STEPS; k++) {
         double loss = doctor_step(doctor, 0, k)->loss;
         if (2 * doctor_step(doctor, 0, k)->samples < doctor_step(doctor, 0, 0)->samples)
             continue; // an epoch's last few samples may happen to be hard ones
-        if (loss > *peak) {
-            *peak = loss;
+        if (loss - lowest > *rise) {
+            *rise = loss - lowest;
             at = k;
         }
+        lowest = fmin(lowest, loss);
     }
     return at;
 }
 
+/* What a loss does under a scaled rate tells whether it was too much at once. One that does not fall at all tells nothing:
+ * then the rate itself has to. */
 static void explain_warmup(struct doctor *doctor)
 {
     const struct casebook *book = doctor->book;
     const struct options *options = &book->options;
-    double scale = scale_of(options), peak;
-    size_t steps = casebook_steps(book);
-    if (options->lr_scale == LR_SCALE_NONE || options->warmup > 0 || scale <= 1 || steps < 2 ||
-        book->ranks[0].starts[0].first > 0)
+    double scale = scale_of(options), rise;
+    if (options->lr_scale == LR_SCALE_NONE || options->warmup > 0 || scale <= 1 ||
+        casebook_steps(book) < 2 || book->ranks[0].starts[0].first > 0)
         return;
-    size_t at = peak_of(doctor, &peak);
-    double first = doctor_step(doctor, 0, 0)->loss;
-    bool jumps = peak > JUMP * first;
-    bool grows = options->per_rank_batch > 0 && book->world > 1;
-    if (!jumps && !(grows && scale >= 2))
+    size_t at = rise_of(doctor, &rise);
+    double first = doctor_step(doctor, 0, 0)->loss, lr = doctor_step(doctor, 0, 0)->lr;
+    bool rises = rise > RISE * first, large = scale >= 2 && lr > LARGE * default_lr(options);
+    if (!rises && !large) {
+        diagnosis_note(doctor->diagnosis, "no warm-up",
+                       "--lr-scale makes the rate %.4g times %g from the first update on; the loss "
+                       "does not mind here, but --warmup would be safer",
+                       scale, options->lr);
         return;
+    }
     struct finding *finding =
-        diagnosis_member(doctor->diagnosis, ZOO_LR_SCALE_NO_WARMUP, jumps ? STRONG : LIKELY);
+        diagnosis_member(doctor->diagnosis, ZOO_LR_SCALE_NO_WARMUP, rises ? STRONG : LIKELY);
     finding_evidence(
         finding,
         "--lr-scale makes the rate %.4g times %g, and --warmup is 0: the first update takes %g",
-        scale, options->lr, doctor_step(doctor, 0, 0)->lr);
-    if (grows)
+        scale, options->lr, lr);
+    if (options->per_rank_batch > 0 && book->world > 1)
         tell_batch(doctor, finding);
-    finding_deciding(finding, "the loss of the first %d steps: %.4g at step 0, %.4g at step %zu%s",
-                     EARLY_STEPS, first, peak, doctor_step(doctor, 0, at)->step,
-                     jumps ? "" : "; it does not jump, so here it may do no harm");
+    if (rises)
+        finding_deciding(finding,
+                         "the loss of the first %d steps: it starts at %.4g, and at step %zu has "
+                         "risen by %.4g above the lowest before",
+                         EARLY_STEPS, first, doctor_step(doctor, 0, at)->step, rise);
+    else
+        finding_deciding(
+            finding,
+            "the first rate: %g, %.0f times the default, at once (the loss of the first "
+            "%d steps does not rise)",
+            lr, lr / default_lr(options), EARLY_STEPS);
 }
 
 void rates_explain(struct doctor *doctor)
