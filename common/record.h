@@ -11,7 +11,7 @@
  * DIR/rank-R.now says what the rank waits for at this moment, if it does (now.h; comm.h says the text).
  *
  * 64-bit hashes are texts of 16 hexadecimal digits. A list of tensors holds [sum, squares] of each: sketch.h.
- * Of the first steps of a process, and of every 16th, a step line has these as well: of the gradient before
+ * Of the first steps of a process, and of every 64th, a step line has these as well: of the gradient before
  * and after the reduction, of the new parameters. All numbers are of the variables that were used.
  *
  * A step's line may be kept back for two milliseconds, but no longer than until its rank waits for another.
@@ -41,7 +41,7 @@ enum {
     RECORD_LINE_BYTES = 32768, // no line is longer; kept is one more
     RECORD_BUFFER_BYTES = 2 * RECORD_LINE_BYTES,
     RECORD_LOOKS_FIRST = 8, // steps of a process that are looked at more closely: so many at first,
-    RECORD_LOOKS_EVERY = 16, // then each whose number is a multiple
+    RECORD_LOOKS_EVERY = 64, // then each whose number is a multiple
 };
 extern const char record_format[]; // "sgd-to-zero-record"
 
