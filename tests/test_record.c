@@ -211,7 +211,7 @@ START_TEST(every_step_is_made_of_what_the_ranks_say)
             check_param(&records, whole, step);
     }
     for (int rank = 0; rank < records.world; rank++) {
-        ck_assert_uint_eq(records_count(&records, rank, "step"), 18);
+        ck_assert_uint_eq(records_count(&records, rank, "step"), 66);
         ck_assert(records_real(records_line(&records, rank, "end", 0), "exit_code") == 0);
         ck_assert(records_is(
             json_array_get(records.lines[rank], json_array_size(records.lines[rank]) - 1), "end"));
