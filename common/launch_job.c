@@ -15,9 +15,9 @@
 
 enum { SIGNALS = 4, REASON_BYTES = 128 };
 
-static const uint64_t failing_ms = 250; // how long the neighbours of a dead rank are waited for
-static const uint64_t drain_ms = 500;   // how long a pipe somebody else holds open is listened to
-static const uint64_t again_ms = 20;    // one signal that was sent to us twice (timeout(1) does)
+static const uint64_t failing_ms = 1000; // how long a dead rank's neighbours may take to say so
+static const uint64_t drain_ms = 500;    // how long a pipe somebody else holds open is listened to
+static const uint64_t again_ms = 20;     // one signal that was sent to us twice (timeout(1) does)
 
 enum state { RUNNING, FAILING, STOPPING, KILLED, DRAINING };
 

