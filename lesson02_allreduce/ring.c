@@ -38,19 +38,23 @@ static int pass(const struct collective *ring, int give, int take, enum comm_rec
 /* Chunk c sets out at rank c + 1 and is at home, at rank c, after world - 1 rounds. */
 static int reduce_scatter_rounds(const struct collective *ring)
 {
+    // task 02.4 {
     int error = 0;
     for (int round = 0; round < ring->world - 1 && ring->count > 0 && !error; round++)
         error = pass(ring, ring->rank - 1 - round, ring->rank - 2 - round, COMM_REDUCE);
     return error;
+    // } 02.4 unused: ring, pass
 }
 
 /* Chunk c sets out at rank c and has been everywhere after world - 1 rounds. */
 static int all_gather_rounds(const struct collective *ring)
 {
+    // task 02.5 {
     int error = 0;
     for (int round = 0; round < ring->world - 1 && ring->count > 0 && !error; round++)
         error = pass(ring, ring->rank - round, ring->rank - 1 - round, COMM_STORE);
     return error;
+    // } 02.5 unused: ring, pass
 }
 
 int ring_allreduce(struct comm *comm, const void *in, void *out, size_t count, enum comm_type type,
