@@ -58,20 +58,23 @@ PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor report consolidate h
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
 # entry.c is compiled once for each target beside it, and belongs to no other program.
-SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c common/*/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c tests/browser/*.c))
+SOURCES := $(filter-out tests/fuzz/entry.c $(NOT_BUILT),$(wildcard common/*.c common/*/*.c lesson0*/*.c tests/*.c tests/fuzz/*.c tests/browser/*.c tests/grade/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
 BROWSING = $(filter $(BUILD)/objects/tests/browser/%,$(OBJECTS))
-TESTS = $(filter-out $(BROWSING),$(filter $(BUILD)/objects/tests/%,$(OBJECTS)))
+GRADING = $(filter $(BUILD)/objects/tests/grade/%,$(OBJECTS))
+TESTS = $(filter-out $(BROWSING) $(GRADING),$(filter $(BUILD)/objects/tests/%,$(OBJECTS)))
+# The tests' tools without the tests: the grader's.
+TOOLS = $(filter-out %/run.o $(BUILD)/objects/tests/test_%,$(filter-out $(FUZZING),$(TESTS)))
 FUZZING = $(filter $(BUILD)/objects/tests/fuzz/%,$(OBJECTS))
 FUZZERS = $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-LIBRARY = $(filter-out $(TESTS) $(BROWSING) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
+LIBRARY = $(filter-out $(TESTS) $(BROWSING) $(GRADING) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))
 
 # What must be installed: to build, to test, to lint.
 TO_BUILD = compiler pkg-config openblas libuv zlib jansson $(if $(OVER_MPI),mpi)
 TO_TEST = $(TO_BUILD) check
 TO_LINT = $(TO_TEST) mpi clang clang-format clang-tidy shellcheck
 TO_FUZZ = $(TO_BUILD) clang libfuzzer
-TESTING = $(filter test check-page $(BUILD)/check,$(MAKECMDGOALS))
+TESTING = $(filter test grade check-grader check-page $(BUILD)/check,$(MAKECMDGOALS))
 
 JOBS := $(shell getconf _NPROCESSORS_ONLN)
 # Make itself once more, after what was missing has come: with as many jobs as there are cores, unless told.
@@ -158,6 +161,14 @@ diffs: ## what each lesson adds: its main.c against the one before
 data: ## install Fashion-MNIST, for ARGS="--data fashion-mnist"
 	@sh common/install.sh install fashion-mnist
 
+# --- the course ---
+
+grade: $(BUILD)/grade ## grade a lesson's tasks (LESSON=02 TASK=02.4 SEED=n FROM=dir JSON=file)
+	@OPENBLAS_NUM_THREADS=1 sh tests/grade/grade.sh $(BUILD) "$(LESSON)"
+
+check-grader: $(BUILD)/grade ## the grader's own test: the solution has 100 points, each mutant loses its own (MUTANT="02-name")
+	@OPENBLAS_NUM_THREADS=1 sh tests/grade/check_grader.sh $(BUILD) $(MUTANT)
+
 # --- the tests ---
 
 check: ## install, build, run the whole test suite
@@ -214,7 +225,7 @@ floors: ## no include points up the stairs
 
 format: ## lay every file out as .clang-format says
 	@sh common/install.sh install clang-format
-	clang-format -i $(wildcard common/*.[ch] common/*/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/browser/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
+	clang-format -i $(wildcard common/*.[ch] common/*/*.[ch] lesson0*/*.[ch] tests/*.[ch] tests/fuzz/*.[ch] tests/browser/*.[ch] tests/grade/*.[ch] tests/shim/*.c tests/mpi/*.c tests/peers/*.c*)
 
 compdb: export COMMAND = $(CC) $(FLAGS)
 compdb: ## compile_commands.json, for editors
@@ -277,10 +288,15 @@ $(BUILD)/short_io.so: tests/shim/short_io.c $(BUILD)/flags
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM)
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
+# grade.objects: for another tree's tasks, to link a grader with them.
+$(BUILD)/grade: $(GRADING) $(TOOLS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM)
+	@echo $(abspath $(filter %.o,$^)) > $@.objects
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
+
 $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) -fsanitize=fuzzer -Dfuzz_target=fuzz_$* $^ -o $@ $(LDFLAGS) $(LIBS)
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate lab-record diffs data check check-page check-mpi test sanitize valgrind \
+.PHONY: grade check-grader report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate lab-record diffs data check check-page check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

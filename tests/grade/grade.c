@@ -1,0 +1,88 @@
+/* grade: what checks are made of. See the header. */
+#include "tests/grade/grade.h"
+#include "common/todo.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t grade_draw(struct grade *grade, size_t least, size_t most)
+{
+    return least + rng_bits(&grade->rng, grade->drawn++) % (most - least + 1);
+}
+
+int grade_world(struct grade *grade)
+{
+    return grade_draw(grade, 0, 1) ? 5 : 3;
+}
+
+size_t grade_odd(struct grade *grade, size_t least)
+{
+    size_t count = least + grade_draw(grade, 0, 15);
+    while (count % 2 == 0 || count % 3 == 0 || count % 5 == 0)
+        count++;
+    return count;
+}
+
+float grade_value(const struct grade *grade, size_t which, size_t i)
+{
+    struct rng values = grade->rng;
+    values.sub ^= (uint32_t)which + 1;
+    return 2 * rng_uniform(&values, i) - 1;
+}
+
+int grade_expect(struct grade *grade, bool condition, const char *format, ...)
+{
+    if (condition)
+        return 0;
+    va_list arguments;
+    va_start(arguments, format);
+    if (grade->text[0] == '\0')
+        vsnprintf(grade->text, GRADE_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+    return 1;
+}
+
+void grade_plan(const struct ranks_plan *plan, struct ranks_result *result)
+{
+    ranks_run_plan(plan, result);
+    for (int rank = 0; rank < plan->world; rank++)
+        if (result->code[rank] == EXIT_TODO) // which task it was, the rank has said
+            _exit(EXIT_TODO);
+}
+
+/* A rank that has a sentence of its own knows more than those that only missed it. */
+int grade_result(struct grade *grade, const struct ranks_result *result)
+{
+    int wrong = 0;
+    for (int said = 1; said >= 0; said--)
+        for (int rank = 0; rank < result->world && !wrong; rank++)
+            if (result->code[rank] && (result->text[rank][0] || !said))
+                wrong = grade_expect(
+                    grade, false, "%d ranks: %s%s", result->world, result->text[rank],
+                    said ? "" : "expected a rank to end in good order, found that it did not");
+    return wrong;
+}
+
+int grade_ranks(struct grade *grade, int world, ranks_body *body, void *context)
+{
+    struct ranks_plan plan = {
+        .world = world, .body = body, .context = context, .timeout_seconds = GRADE_TIMEOUT_SECONDS};
+    struct ranks_result result;
+    grade_plan(&plan, &result);
+    return grade_result(grade, &result);
+}
+
+int grade_lesson(struct grade *grade, struct program *program, const struct folder *folder,
+                 struct lesson lesson, const char *arguments, int code)
+{
+    lesson_run(program, folder, lesson, arguments);
+    if (program->code == EXIT_TODO) {
+        fputs(program->err, stderr);
+        _exit(EXIT_TODO);
+    }
+    return grade_expect(grade, program->code == code,
+                        "lesson 0%d, %d ranks, %s: expected exit code %d, found %d: %.400s",
+                        lesson.number, lesson.world, arguments, code, program->code, program->err);
+}

@@ -1,0 +1,72 @@
+#!/bin/sh
+# grade: grades this tree's tasks, or those of another tree.
+#
+#   FROM=DIR TASK=ID SEED=N JSON=FILE sh tests/grade/grade.sh BUILD LESSON [FLAG...]
+#
+# With FROM the files that hold tasks, of the lessons up to LESSON, are taken from there; all else,
+# the grader above all, is this tree's. They are compiled with the build's own flags, in a folder of
+# their own, and linked before the library, whose files of the same names are then not looked at.
+# Nothing is written into DIR. Exit code: 0 graded, 1 cannot be built, 2 wrong usage.
+set -u
+
+build=$1
+lesson=$2
+shift 2
+
+fail() { # EXIT-CODE SENTENCE
+    echo "grade: $2" >&2
+    exit "$1"
+}
+
+[ "$lesson" ] || fail 2 "which lesson? make grade LESSON=02 [TASK=02.4] [SEED=n] [FROM=dir] [JSON=file]"
+set -- "$lesson" ${TASK:+--task "$TASK"} ${SEED:+--seed "$SEED"} ${JSON:+--json "$JSON"} "$@"
+[ "${FROM-}" ] || exec "$build/grade" "$@"
+
+[ -d "$FROM" ] || fail 2 "FROM=$FROM is no folder"
+files=$("$build/grade" "$lesson" --files) || exit 2
+for file in $files; do
+    [ -f "$FROM/$file" ] || fail 2 "FROM=$FROM has no $file; it holds a task, and is there in every starter"
+done
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+build=$(cd "$build" && pwd)
+flags=$(cat "$build/flags")
+libraries=$(echo "$flags" | grep -o ' -l[^ ]*' | tr '\n' ' ')
+
+# What is as it is here need not be compiled anew.
+objects=
+mains=
+for file in $files; do
+    cmp -s "$FROM/$file" "$file" && continue
+    object=$work/$(echo "$file" | tr / -).o
+    eval "$flags -c \"\$FROM/\$file\" -o \"\$object\"" || fail 1 "$FROM/$file cannot be built; see above"
+    case $file in
+    */main.c) mains="$mains $file=$object" ;;
+    *) objects="$objects $object" ;;
+    esac
+done
+
+link() { # PROGRAM OBJECT...
+    program=$1
+    shift
+    # shellcheck disable=SC2086 # words, one each
+    eval "$flags \"\$@\" $objects \"\$build/staircase.a\" -o \"\$work/\$program\" $libraries" ||
+        fail 1 "$program cannot be linked; see above"
+}
+
+# The programs that checks start, beside a grader of its own.
+for room in lesson0[1-4]_*; do
+    main=$build/objects/$room/main.o
+    for given in $mains; do
+        [ "${given%%=*}" = "$room/main.c" ] && main=${given#*=}
+    done
+    link "$room" "$main"
+done
+# shellcheck disable=SC2046 # words, one each
+link grade $(cat "$build/grade.objects")
+for program in "$build"/launch "$build"/verify "$build"/consolidate "$build"/*.so; do
+    [ -e "$program" ] && ln -s "$program" "$work/"
+done
+"$work/grade" "$@"

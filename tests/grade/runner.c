@@ -1,0 +1,148 @@
+/* runner: a process for each check. See the header. */
+#include "tests/grade/runner.h"
+#include "common/clock.h"
+#include "common/todo.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Another check draws other numbers, whichever are run with it. FNV-1a. */
+static uint32_t number_of(const struct check *check)
+{
+    uint32_t number = 2166136261u;
+    for (const char *at = check->task; *at; at++)
+        number = (number ^ (unsigned char)*at) * 16777619u;
+    for (const char *at = check->name; *at; at++)
+        number = (number ^ (unsigned char)*at) * 16777619u;
+    return number;
+}
+
+/* Check gives its tests no argument, so this process's one check stands here. */
+static struct {
+    const struct check *check;
+    struct grade grade;
+    int wrong;
+} current;
+
+START_TEST(run_current)
+{
+    (void)_i;
+    current.wrong = current.check->run(&current.grade);
+}
+END_TEST
+
+/* As a test of Check's, so that the tests' tools may assert. Returns whether it went wrong. */
+static int run_as_test(void)
+{
+    Suite *suite = suite_create("grade");
+    TCase *tcase = tcase_create("check");
+    SRunner *runner = srunner_create(suite);
+    current.wrong = 1;
+    tcase_add_test(tcase, run_current);
+    suite_add_tcase(suite, tcase);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_SILENT);
+    TestResult **failures = srunner_failures(runner);
+    for (int i = 0; i < srunner_ntests_failed(runner); i++)
+        fprintf(stderr, "%s\n", tr_msg(failures[i]));
+    free(failures);
+    srunner_free(runner);
+    return current.wrong;
+}
+
+/* The whole life of a check's process. What it prints is kept, to say why it crashed. */
+static void live(const struct check *check, uint64_t seed, char *text, FILE *said)
+{
+    int nothing = open("/dev/null", O_RDWR);
+    setpgid(0, 0);
+    dup2(nothing, 0);
+    dup2(nothing, 1);
+    dup2(fileno(said), 2);
+    current.check = check;
+    current.grade = (struct grade){
+        .rng = {.seed = seed, .stream = RNG_TEST, .sub = number_of(check)}, .text = text};
+    _exit(run_as_test() ? 1 : 0);
+}
+
+/* False when the limit has passed first. Leaves nothing of the group alive. */
+static bool await(pid_t pid, double limit_seconds, int *status)
+{
+    static const struct timespec moment = {.tv_nsec = 1000 * 1000};
+    double begun = clock_seconds();
+    pid_t ended;
+    while ((ended = waitpid(pid, status, WNOHANG)) == 0 && clock_seconds() - begun < limit_seconds)
+        nanosleep(&moment, NULL);
+    kill(-pid, SIGKILL);
+    if (ended == 0)
+        waitpid(pid, status, 0);
+    return ended == pid;
+}
+
+/* The last line that was written to the standard error, or "". */
+static void last_line(FILE *said, char *line, int room)
+{
+    char next[GRADE_TEXT_BYTES];
+    line[0] = '\0';
+    rewind(said);
+    while (fgets(next, sizeof next, said))
+        if (next[0] != '\n')
+            snprintf(line, (size_t)room, "%.*s", room - 1, next);
+    line[strcspn(line, "\n")] = '\0';
+}
+
+static void judge(struct outcome *outcome, int status, FILE *said)
+{
+    char line[GRADE_TEXT_BYTES / 2];
+    last_line(said, line, sizeof line);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TODO) {
+        outcome->verdict = VERDICT_UNWRITTEN;
+        line[strcspn(line, ":")] = '\0';
+        snprintf(outcome->text, sizeof outcome->text, "%s", line);
+    } else if (outcome->text[0] == '\0' && WIFSIGNALED(status)) {
+        snprintf(outcome->text, sizeof outcome->text, "expected no crash, found %s; %s",
+                 strsignal(WTERMSIG(status)), line);
+    } else if (outcome->text[0] == '\0') {
+        snprintf(outcome->text, sizeof outcome->text, "expected the check to end well, found: %s",
+                 line);
+    }
+}
+
+void runner_run(const struct check *check, uint64_t seed, struct outcome *outcome)
+{
+    double limit = check->limit_seconds > 0 ? check->limit_seconds : GRADE_LIMIT_SECONDS;
+    char *text =
+        mmap(NULL, GRADE_TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    FILE *said = tmpfile();
+    *outcome = (struct outcome){.check = check, .seconds = -clock_seconds()};
+    if (text == MAP_FAILED || !said) {
+        perror("grade: no place for what a check says");
+        exit(1);
+    }
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        live(check, seed, text, said);
+    int status = 0;
+    if (pid > 0)
+        setpgid(pid, pid);
+    bool in_time = pid > 0 && await(pid, limit, &status);
+    outcome->seconds += clock_seconds();
+    snprintf(outcome->text, sizeof outcome->text, "%s", text);
+    if (!in_time)
+        snprintf(outcome->text, sizeof outcome->text,
+                 "expected an end within %g s, found none: does it wait for ever?", limit);
+    if (!in_time || status != 0) {
+        outcome->verdict = VERDICT_LOST;
+        judge(outcome, status, said);
+    }
+    munmap(text, GRADE_TEXT_BYTES);
+    fclose(said);
+}
