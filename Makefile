@@ -52,8 +52,8 @@ QUIETLY = @$(if $(V),set -x;,echo '  $@';)
 
 # What there is: every .c file of a room. Those with a main() become programs, the rest a library.
 LESSONS = lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero
-MAINS = common/doctor/main.c common/report/main.c common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
-PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor report consolidate handbook $(if $(OVER_MPI),,launch deadlock lab_buckets))
+MAINS = common/course/main.c common/doctor/main.c common/report/main.c common/launch.c common/verify.c common/consolidate.c common/handbook.c lesson02_allreduce/deadlock.c lesson03_ddp/lab_buckets.c $(LESSONS:%=%/main.c)
+PROGRAMS = $(patsubst %,$(BUILD)/%,$(LESSONS) verify doctor report consolidate handbook tasks $(if $(OVER_MPI),,launch deadlock lab_buckets))
 # What bytes travel by: sockets, or MPI. A build has one of them; all else is the same.
 SOCKETS = $(patsubst %,lesson02_allreduce/%.c,link stream address rendezvous door caller host meeting join_guest join_host)
 NOT_BUILT = $(if $(OVER_MPI),$(SOCKETS),$(wildcard lesson02_allreduce/mpi_*.c))
@@ -144,6 +144,10 @@ doctor-matrix: all ## every mistake planted, and what the doctor says (MEMBERS W
 
 handbook: $(BUILD)/handbook ## what common/zoo_table.c says of each mistake, put into docs/odd-curves.md
 	$< docs/odd-curves.md > $(BUILD)/odd-curves.md && mv $(BUILD)/odd-curves.md docs/odd-curves.md
+
+.PHONY: texts
+texts: $(BUILD)/tasks ## what the texts quote of the tree, written anew: contracts, line counts, tasks
+	@sh common/course/texts.sh $(BUILD)
 
 bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
@@ -264,6 +268,9 @@ $(BUILD)/report: $(BUILD)/objects/common/report/main.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/doctor: $(BUILD)/objects/common/doctor/main.o $(BUILD)/staircase.a
+	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
+
+$(BUILD)/tasks: $(BUILD)/objects/common/course/main.o $(BUILD)/staircase.a
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/deadlock: $(BUILD)/objects/lesson02_allreduce/deadlock.o $(BUILD)/staircase.a
