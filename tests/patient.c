@@ -174,3 +174,10 @@ void patient_has(struct patient *patient, const struct patient *reference, const
     ck_assert_msg(patient->diagnosis.finding_count == expected, "found %zu, expected '%s'",
                   patient->diagnosis.finding_count, names);
 }
+
+void patient_each_step(struct patient *patient, void (*change)(struct case_step *step, size_t rank))
+{
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        for (size_t k = 0; k < PATIENT_STEPS; k++)
+            change(&patient->steps[rank][k], rank);
+}

@@ -31,6 +31,10 @@ void patient_make(struct patient *patient, const struct options *options);
 /* What every rank's optimizer was given is factor times the sum of own (rank) times their gradients, of all steps. */
 void patient_reduce(struct patient *patient, double factor, const double *own);
 
+/* Changes every step of every rank. */
+void patient_each_step(struct patient *patient,
+                       void (*change)(struct case_step *step, size_t rank));
+
 /* Diagnoses it, beside a reference if there is one. Fails the test unless just these findings were made, with + between
  * them, in any order; "" for none. */
 void patient_has(struct patient *patient, const struct patient *reference, const char *names);

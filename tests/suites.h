@@ -12,6 +12,7 @@ Suite *linkspec_suite(void);
 Suite *options_suite(void);
 Suite *zoo_suite(void);
 Suite *mistakes_suite(void);
+Suite *mistakes_ranks_suite(void);
 Suite *mistakes_check_suite(void);
 Suite *metrics_suite(void);
 Suite *record_suite(void);
@@ -42,6 +43,8 @@ Suite *locate_suite(void);
 Suite *verify_suite(void);
 Suite *casebook_suite(void);
 Suite *doctor_suite(void);
+Suite *doctor_samples_suite(void);
+Suite *doctor_rates_suite(void);
 Suite *healthy_suite(void);
 Suite *waiting_suite(void);
 Suite *diagnoses_suite(void);
@@ -169,6 +172,8 @@ static const struct suite_entry suites[] = {
     {"verify", verify_suite},
     {"casebook", casebook_suite},
     {"doctor", doctor_suite},
+    {"doctor_samples", doctor_samples_suite},
+    {"doctor_rates", doctor_rates_suite},
     {"healthy", healthy_suite},
     {"waiting", waiting_suite},
     {"diagnoses", diagnoses_suite},
@@ -243,6 +248,7 @@ static const struct suite_entry suites[] = {
     {"record_files", record_files_suite},
     {"accumulate", accumulate_suite},
     {"mistakes", mistakes_suite},
+    {"mistakes_ranks", mistakes_ranks_suite},
     {"mistakes_check", mistakes_check_suite},
     {"shares", shares_suite},
     {"stairs", stairs_suite},
