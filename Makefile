@@ -71,7 +71,7 @@ LIBRARY = $(filter-out $(TESTS) $(BROWSING) $(GRADING) $(MAINS:%.c=$(BUILD)/obje
 
 # What must be installed: to build, to test, to lint.
 TO_BUILD = compiler pkg-config openblas libuv zlib jansson $(if $(OVER_MPI),mpi)
-TO_TEST = $(TO_BUILD) check
+TO_TEST = $(TO_BUILD) check git
 TO_LINT = $(TO_TEST) mpi clang clang-format clang-tidy shellcheck
 TO_FUZZ = $(TO_BUILD) clang libfuzzer
 TESTING = $(filter test grade check-grader check-page $(BUILD)/check,$(MAKECMDGOALS))
@@ -172,6 +172,12 @@ grade: $(BUILD)/grade ## grade a lesson's tasks (LESSON=02 TASK=02.4 SEED=n FROM
 
 check-grader: $(BUILD)/grade ## the grader's own test: the solution has 100 points, each mutant loses its own (MUTANT="02-name")
 	@OPENBLAS_NUM_THREADS=1 sh tests/grade/check_grader.sh $(BUILD) $(MUTANT)
+
+answers: ## the sheet of a lesson's questions, its ANSWERS.md, to fill in (LESSON=02)
+	@sh common/course/answers.sh "$(LESSON)"
+
+handin: ## pack what is committed, with answers, machine and history (LESSON=02 [OUT=file.tar.gz])
+	@sh common/course/handin.sh "$(LESSON)" $(if $(OUT),"$(OUT)")
 
 # --- the tests ---
 

@@ -17,6 +17,7 @@ libuv          libuv1-dev                  libuv-devel         libuv
 zlib           zlib1g-dev                  zlib-devel          zlib
 jansson        libjansson-dev              jansson-devel       jansson
 check          check                       check-devel         check
+git            git                         git                 git
 clang          clang                       clang               llvm
 libfuzzer      libclang-rt-dev             compiler-rt         llvm
 clang-format   clang-format                clang-tools-extra   llvm

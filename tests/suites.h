@@ -30,6 +30,7 @@ Suite *launch_cores_suite(void);
 Suite *handbook_suite(void);
 Suite *documents_suite(void);
 Suite *install_suite(void);
+Suite *handin_suite(void);
 Suite *launch_suite(void);
 Suite *launch_output_suite(void);
 Suite *launch_end_suite(void);
@@ -159,6 +160,7 @@ static const struct suite_entry suites[] = {
     {"handbook", handbook_suite},
     {"documents", documents_suite},
     {"install", install_suite},
+    {"handin", handin_suite},
     {"launch", launch_suite},
     {"launch_output", launch_output_suite},
     {"launch_end", launch_end_suite},

@@ -1,0 +1,21 @@
+#!/bin/sh
+# answers: a lesson's sheet of questions, lesson0N_*/ANSWERS.md, where there is none yet.
+#
+#   sh common/course/answers.sh LESSON      in the tree the sheet is for
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=common/course/lesson.sh
+. "$here/lesson.sh"
+
+if ! lesson_find "${1-}"; then
+    echo "answers: expected a lesson from 1 to 4, found '${1-}': make answers LESSON=02" >&2
+    exit 2
+fi
+sheet=$folder/ANSWERS.md
+if [ -e "$sheet" ]; then
+    echo "answers: $sheet is there already, and stays as it is; for an empty one, move it away first" >&2
+    exit 2
+fi
+awk -v lesson="$lesson" -f "$here/answers.awk" "$folder/README.md" >"$sheet" &&
+    echo "$sheet: $(grep -c '^### ' "$sheet") questions to fill in"
