@@ -1,0 +1,216 @@
+/* check_worker: is the worker a queue, and a thread of its own? See the header. */
+#include "tests/grade/check_worker.h"
+#include "lesson03_ddp/worker.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STEPS = 3, JOBS_MOST = 600, LINE = 100, NOBODY = 1 << 30 };
+
+/* What the worker was asked to do. Written by its thread, read once it was waited for. */
+struct desk {
+    struct worker worker;
+    uv_thread_t caller;
+    size_t seen[STEPS * JOBS_MOST], count;
+    size_t fail_at;   // this job fails
+    bool in_caller;   // some job ran in the thread that submitted it
+    bool gated;       // each job says it has begun, and waits at the gate
+    useconds_t lasts; // each job, in its sleep
+    uv_sem_t begun, gate;
+};
+
+static int work(void *context, size_t job)
+{
+    struct desk *desk = context;
+    uv_thread_t self = uv_thread_self();
+    desk->in_caller |= uv_thread_equal(&self, &desk->caller) != 0;
+    if (desk->count < STEPS * JOBS_MOST)
+        desk->seen[desk->count++] = job;
+    if (desk->gated) {
+        uv_sem_post(&desk->begun);
+        uv_sem_wait(&desk->gate);
+    }
+    usleep(desk->lasts);
+    return job == desk->fail_at ? -EPIPE : 0;
+}
+
+static int desk_open(struct desk *desk, struct grade *grade)
+{
+    *desk = (struct desk){.caller = uv_thread_self(), .fail_at = NOBODY};
+    uv_sem_init(&desk->begun, 0);
+    uv_sem_init(&desk->gate, 0);
+    int error = worker_start(&desk->worker, work, desk);
+    return grade_expect(grade, error == 0, "expected a thread, found error %d", error);
+}
+
+static int expect_wait(struct desk *desk, struct grade *grade, int expected)
+{
+    int error = worker_wait(&desk->worker);
+    return grade_expect(grade, error == expected, "worker_wait: expected %d, found %d", expected,
+                        error);
+}
+
+/* --- in order -------------------------------------------------------------------------------- */
+
+/* A step of more jobs than the queue has places, never more than LINE of them waiting. */
+static int check_step(struct desk *desk, struct grade *grade, size_t step)
+{
+    size_t jobs[JOBS_MOST], count = grade_draw(grade, 3 * WORKER_JOBS_MOST, JOBS_MOST);
+    size_t before = desk->count;
+    int wrong = 0;
+    worker_reset(&desk->worker);
+    for (size_t i = 0; i < count && !wrong; i++) {
+        jobs[i] = grade_draw(grade, 0, 9999);
+        size_t ticket = worker_submit(&desk->worker, jobs[i]);
+        wrong =
+            grade_expect(grade, ticket == i, "job %zu of step %zu: expected ticket %zu, found %zu",
+                         i, step, i, ticket);
+        if (i % LINE == LINE - 1)
+            wrong = wrong || expect_wait(desk, grade, 0);
+    }
+    wrong = wrong || expect_wait(desk, grade, 0) ||
+            grade_expect(grade, desk->count - before == count,
+                         "step %zu: expected %zu jobs done by the end of worker_wait, found %zu",
+                         step, count, desk->count - before);
+    for (size_t i = 0; i < count && !wrong; i++)
+        wrong = grade_expect(grade, desk->seen[before + i] == jobs[i],
+                             "step %zu, job %zu of %zu: expected bucket %zu, found %zu", step, i,
+                             count, jobs[i], desk->seen[before + i]);
+    return wrong;
+}
+
+int worker_in_order(struct grade *grade)
+{
+    struct desk desk;
+    int wrong = desk_open(&desk, grade);
+    for (size_t step = 0; step < STEPS && !wrong; step++)
+        wrong = check_step(&desk, grade, step);
+    if (wrong)
+        return wrong;
+    worker_stop(&desk.worker);
+    return grade_expect(grade, !desk.in_caller,
+                        "expected jobs in a thread of their own, found one in the caller's");
+}
+
+/* --- early ----------------------------------------------------------------------------------- */
+
+/* True when a job has begun within some seconds; nobody waits for it otherwise. */
+static bool begins(struct desk *desk)
+{
+    enum { LOOKS = 4000 };
+    for (int i = 0; i < LOOKS; i++) {
+        if (uv_sem_trywait(&desk->begun) == 0)
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+/* While one job is under way, others may be handed over, and none of them begins. */
+static int check_busy(struct desk *desk, struct grade *grade, size_t more)
+{
+    for (size_t i = 1; i <= more; i++)
+        worker_submit(&desk->worker, i);
+    int wrong = grade_expect(grade, worker_begun(&desk->worker) == 1,
+                             "one job under way, %zu waiting: expected 1 begun, found %zu", more,
+                             worker_begun(&desk->worker));
+    for (size_t i = 0; i < more && !wrong; i++) {
+        uv_sem_post(&desk->gate);
+        int error = worker_wait_for(&desk->worker, i); // for ever, if it waited for all
+        wrong = grade_expect(grade, error == 0, "worker_wait_for: expected 0, found %d", error) ||
+                grade_expect(grade, begins(desk) && desk->seen[i + 1] == i + 1,
+                             "expected job %zu to begin when job %zu is done", i + 1, i);
+    }
+    uv_sem_post(&desk->gate);
+    return wrong || expect_wait(desk, grade, 0);
+}
+
+int worker_begins(struct grade *grade)
+{
+    struct desk desk;
+    int wrong = desk_open(&desk, grade);
+    if (wrong)
+        return wrong;
+    desk.gated = true;
+    worker_submit(&desk.worker, 0);
+    wrong = grade_expect(grade, begins(&desk),
+                         "expected a job to begin when it is submitted, found none begun") ||
+            check_busy(&desk, grade, grade_draw(grade, 3, 9));
+    if (!wrong)
+        worker_stop(&desk.worker);
+    return wrong;
+}
+
+/* --- errors and ends ------------------------------------------------------------------------- */
+
+static int check_error(struct grade *grade, size_t fail_at, size_t count)
+{
+    struct desk desk;
+    int wrong = desk_open(&desk, grade);
+    desk.fail_at = fail_at;
+    for (size_t i = 0; i < count; i++)
+        worker_submit(&desk.worker, i);
+    wrong = wrong || expect_wait(&desk, grade, -EPIPE);
+    worker_submit(&desk.worker, count);
+    wrong = wrong || expect_wait(&desk, grade, -EPIPE);
+    worker_stop(&desk.worker);
+    return wrong || grade_expect(grade, desk.count == fail_at + 1,
+                                 "job %zu fails: expected %zu jobs begun and no more, found %zu",
+                                 fail_at, fail_at + 1, desk.count);
+}
+
+/* Stopping does what was submitted; waiting for nothing returns. */
+static int check_stop(struct grade *grade, size_t count)
+{
+    struct desk desk;
+    int wrong = desk_open(&desk, grade) || expect_wait(&desk, grade, 0);
+    desk.lasts = 500;
+    for (size_t i = 0; i < count; i++)
+        worker_submit(&desk.worker, i);
+    worker_stop(&desk.worker);
+    return wrong || grade_expect(grade, desk.count == count,
+                                 "worker_stop: expected the %zu jobs submitted before it done, "
+                                 "found %zu",
+                                 count, desk.count);
+}
+
+int worker_errors(struct grade *grade)
+{
+    size_t count = grade_draw(grade, 5, 12);
+    return check_stop(grade, count) || check_error(grade, grade_draw(grade, 1, 3), count);
+}
+
+/* --- sleep ----------------------------------------------------------------------------------- */
+
+static double process_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* An idle worker, then one whose job sleeps while the caller waits: nobody has anything to compute. */
+int worker_sleeps(struct grade *grade)
+{
+    static const double idle_seconds = 0.4, most_seconds = 0.012;
+    struct desk desk;
+    int wrong = desk_open(&desk, grade);
+    double begun = process_seconds();
+    ranks_pause(idle_seconds);
+    double idle = process_seconds() - begun;
+    desk.lasts = (useconds_t)(1e6 * idle_seconds);
+    begun = process_seconds();
+    worker_submit(&desk.worker, 0);
+    wrong = wrong || expect_wait(&desk, grade, 0);
+    double waiting = process_seconds() - begun;
+    worker_stop(&desk.worker);
+    return wrong ||
+           grade_expect(grade, idle < most_seconds,
+                        "%g s without a job: expected below %g s of computing, found %.3f",
+                        idle_seconds, most_seconds, idle) ||
+           grade_expect(grade, waiting < most_seconds,
+                        "%g s of waiting for a job that sleeps: expected below %g s of computing, "
+                        "found %.3f",
+                        idle_seconds, most_seconds, waiting);
+}

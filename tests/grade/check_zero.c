@@ -1,0 +1,120 @@
+/* check_zero: is a sharded step lesson 3's, at an all-reduce's price? See the header. */
+#include "tests/grade/check_zero.h"
+#include "tests/grade/sharded.h"
+
+enum { STEPS = 3, UPDATES = 5 };
+
+/* A tensor or two in a bucket: some buckets are smaller than the world, most no world divides. */
+static const char FLAGS[] = "--batch 13 --steps 9 --first-bucket-kb 0.01 --bucket-kb 0.2";
+static const char ADAM[] = "--batch 13 --steps 9 --bucket-kb 0.2 --optimizer adam";
+
+static int on_ranks(struct grade *grade, ranks_body *body, const char *flags)
+{
+    struct drawn drawn = drawn_flags(grade, 3, flags);
+    return grade_ranks(grade, grade_world(grade), body, &drawn);
+}
+
+/* --- the reduce-scatter ---------------------------------------------------------------------- */
+
+static int sums_body(struct ranks_self *self)
+{
+    float expected[DRAWN_COUNT_MOST];
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 1);
+    for (size_t i = 0; i < STEPS && !wrong; i++) {
+        struct step step = sampler_step(&sharded.run->sampler, i);
+        wrong = sharded_expect_grad(&sharded, &step, sharded.run->param, expected) ||
+                sharded_reduce(&sharded, &step) || sharded_check_owned(&sharded, expected, i);
+    }
+    return sharded_close(&sharded, wrong);
+}
+
+int zero_sums(struct grade *grade)
+{
+    return on_ranks(grade, sums_body, FLAGS);
+}
+
+/* --- the all-gather -------------------------------------------------------------------------- */
+
+/* Each rank writes what it owns, a value for each element, and -1 elsewhere. */
+static int shares_body(struct ranks_self *self)
+{
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 1);
+    float *param = sharded.run->param;
+    size_t count = sharded.run->model.count;
+    for (size_t i = 0; i < count && !wrong; i++)
+        param[i] = -1;
+    for (size_t bucket = 0; bucket < sharded.zero.ddp.plan.count && !wrong; bucket++) {
+        struct slice own = sharded_own(&sharded, bucket, self->rank);
+        for (size_t i = own.begin; i < own.begin + own.count; i++)
+            param[i] = (float)i + 0.5f;
+    }
+    wrong = wrong || zero_share(&sharded.zero);
+    for (size_t i = 0; i < count && !wrong; i++)
+        wrong = ranks_expect(self, param[i] == (float)i + 0.5f,
+                             "%s: parameter [%zu] after the all-gather: expected its owner's %g, "
+                             "found %g",
+                             model_tensor_at(&sharded.run->model, i)->name, i, (double)i + 0.5,
+                             (double)param[i]);
+    return sharded_close(&sharded, wrong);
+}
+
+int zero_shares(struct grade *grade)
+{
+    return on_ranks(grade, shares_body, FLAGS);
+}
+
+/* --- both ------------------------------------------------------------------------------------ */
+
+static int updates_body(struct ranks_self *self)
+{
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 1) || sharded_check_updates(&sharded, UPDATES);
+    return sharded_close(&sharded, wrong);
+}
+
+int zero_updates(struct grade *grade)
+{
+    return on_ranks(grade, updates_body, "--batch 13 --steps 9 --momentum 0.9 --bucket-kb 0.2") ||
+           on_ranks(grade, updates_body, ADAM);
+}
+
+/* --- counted --------------------------------------------------------------------------------- */
+
+static int bytes_body(struct ranks_self *self)
+{
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 1) || sharded_check_step_bytes(&sharded);
+    return sharded_close(&sharded, wrong);
+}
+
+int zero_bytes(struct grade *grade)
+{
+    return on_ranks(grade, bytes_body, FLAGS);
+}
+
+/* By the ledger, after an update. */
+static int state_body(struct ranks_self *self)
+{
+    struct sharded sharded;
+    if (sharded_open(&sharded, self, 1))
+        return 1;
+    struct step step = sampler_step(&sharded.run->sampler, 0);
+    int wrong = sharded_reduce(&sharded, &step);
+    optimizer_step(&sharded.run->optimizer, sharded.run->param, sharded.run->grad,
+                   (struct rate){.lr = 0.05f, .clip = 1});
+    size_t owned = sharded_count(&sharded, self->rank), expected = 2 * owned * sizeof(float);
+    size_t found = sharded.run->memory.now_bytes[MEMORY_OPTIMIZER];
+    wrong = wrong ||
+            ranks_expect(self, found == expected,
+                         "Adam, %zu parameters, %d ranks: expected %zu bytes of state for the %zu "
+                         "that it owns, found %zu",
+                         sharded.run->model.count, self->world, expected, owned, found);
+    return sharded_close(&sharded, wrong);
+}
+
+int zero_state(struct grade *grade)
+{
+    return on_ranks(grade, state_body, ADAM);
+}
