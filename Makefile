@@ -167,6 +167,10 @@ data: ## install Fashion-MNIST, for ARGS="--data fashion-mnist"
 
 # --- the course ---
 
+.PHONY: starter
+starter: ## a tree to write lesson 2's tasks in: LESSON=02 OUT=../mine (FROM=DIR: on your own earlier lessons)
+	@sh common/course/starter.sh "$$LESSON" "$$OUT" "$$FROM"
+
 grade: $(BUILD)/grade ## grade a lesson's tasks (LESSON=02 TASK=02.4 SEED=n FROM=dir JSON=file)
 	@OPENBLAS_NUM_THREADS=1 sh tests/grade/grade.sh $(BUILD) "$(LESSON)"
 

@@ -86,6 +86,7 @@ void sampler_release(struct sampler *sampler)
 
 struct step sampler_step(const struct sampler *sampler, size_t index)
 {
+    // task 01.5 {
     size_t window = window_of(sampler);
     size_t in_epoch = index % sampler->steps_per_epoch;
     size_t begin = in_epoch * window;
@@ -95,26 +96,32 @@ struct step sampler_step(const struct sampler *sampler, size_t index)
         .samples = {.begin = begin, .count = smaller(window, sampler->count - begin)},
         .last_of_epoch = in_epoch + 1 == sampler->steps_per_epoch,
     };
+    // } 01.5
 }
 
 size_t sampler_micro_batches(const struct sampler *sampler, const struct step *step)
 {
+    // task 01.5 {
     return (step->samples.count - 1) / sampler->batch + 1;
+    // } 01.5
 }
 
 struct slice sampler_share(const struct sampler *sampler, const struct step *step, size_t m,
                            size_t world, size_t rank)
 {
+    // task 01.5 {
     assert(m < sampler_micro_batches(sampler, step));
     size_t begin = m * sampler->batch;
     size_t count = smaller(sampler->batch, step->samples.count - begin);
     struct slice share = slice_of(count, world, sampler->same_share ? 0 : rank);
     share.begin += step->samples.begin + begin;
     return share;
+    // } 01.5
 }
 
 const uint32_t *sampler_order(struct sampler *sampler, size_t epoch)
 {
+    // task 01.5 {
     if (sampler->order_epoch == epoch)
         return sampler->order;
     uint32_t drawn = sampler->same_order ? 0 : (uint32_t)epoch;
@@ -126,4 +133,5 @@ const uint32_t *sampler_order(struct sampler *sampler, size_t epoch)
             sampler->order[i] = (uint32_t)i;
     sampler->order_epoch = epoch;
     return sampler->order;
+    // } 01.5
 }

@@ -4,9 +4,15 @@
  * A body that is not yet written cannot return a number that means so: half of them return none. So
  * it ends its process, in one sentence, with a code that the launcher hands on, that the tests show as
  * TODO and not as failed, and that the grader gives no points for.
+ *
+ * A file that includes this is not finished. What its missing bodies will use is no mistake yet.
  */
 #ifndef COMMON_TODO_H
 #define COMMON_TODO_H
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
 
 enum { EXIT_TODO = 77 }; // automake's code for a test that was not made
 

@@ -60,6 +60,7 @@ struct run_of {
 /* v = momentum v + (g + decay w);  w -= lr v */
 static void sgd(const struct optimizer *optimizer, const struct run_of *run, struct rate rate)
 {
+    // task 01.3 {
     float momentum = (float)optimizer->momentum, decay = run->decay;
     float *restrict w = run->param, *restrict v = run->state[0];
     const float *restrict grad = run->grad;
@@ -69,6 +70,7 @@ static void sgd(const struct optimizer *optimizer, const struct run_of *run, str
     }
     for (size_t i = 0; i < run->count && !v; i++) // no momentum, no state
         w[i] -= rate.lr * (grad[i] * rate.clip + decay * w[i]);
+    // } 01.3
 }
 
 /*
@@ -80,6 +82,7 @@ static void sgd(const struct optimizer *optimizer, const struct run_of *run, str
  */
 static void adam(const struct optimizer *optimizer, const struct run_of *run, struct rate rate)
 {
+    // task 01.4 {
     double t = (double)(optimizer->updates - optimizer->skipped) + 1;
     float size = (float)((double)rate.lr / (1 - pow(BETA_1, t)));
     float correct = (float)(1 / sqrt(1 - pow(BETA_2, t)));
@@ -97,6 +100,7 @@ static void adam(const struct optimizer *optimizer, const struct run_of *run, st
         v[i] = b2 * v[i] + c2 * g * g;
         w[i] = shrink * w[i] - size * m[i] / (sqrtf(v[i]) * correct + epsilon);
     }
+    // } 01.4
 }
 
 static void update(const struct optimizer *optimizer, const struct run_of *run, struct rate rate)

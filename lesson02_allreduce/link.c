@@ -115,18 +115,21 @@ static void on_written(uv_write_t *request, int status)
 /* Drops the first `bytes` bytes of some buffers. */
 static void advance(uv_buf_t *buffers, unsigned count, size_t bytes)
 {
+    // task 02.3 {
     for (unsigned i = 0; i < count; i++) {
         size_t part = bytes < buffers[i].len ? bytes : buffers[i].len;
         buffers[i].base += part;
         buffers[i].len -= part;
         bytes -= part;
     }
+    // } 02.3
 }
 
 /* What the socket takes goes out here and now, without a visit to the loop. */
 static void write_buffers(struct link *link, struct parcel *parcel, uv_buf_t *buffers,
                           unsigned count)
 {
+    // task 02.3 {
     size_t total_bytes = 0;
     for (unsigned i = 0; i < count; i++)
         total_bytes += buffers[i].len;
@@ -139,6 +142,7 @@ static void write_buffers(struct link *link, struct parcel *parcel, uv_buf_t *bu
         parcel->busy = error == 0;
     }
     record(link, parcel, error);
+    // } 02.3
 }
 
 /* buffers[0] is for the stamp of a slowed link; the last may be empty. */

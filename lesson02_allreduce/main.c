@@ -21,8 +21,10 @@ static int train(struct run *run, struct comm *comm, struct against_single *agai
     int error = 0;
     while (!error && run_next(run, &step)) {
         trainer_gradient(&run->trainer, &step);
-        error = allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32, COMM_SUM) ||
-                run_loss(run, &step) ||
+        // task 02.6 {
+        error = allreduce(comm, run->grad, run->grad, run->model.count, COMM_F32, COMM_SUM);
+        // } 02.6
+        error = error || run_loss(run, &step) ||
                 (run_verifies(run, &step) && against_single_gradient(against, run, comm, &step)) ||
                 run_rate(run, &step, run_norm(run), &rate);
         if (error)

@@ -30,6 +30,7 @@ static uint64_t get(const uint8_t **at, size_t size)
 
 void wire_put_hello(uint8_t bytes[WIRE_HELLO_BYTES], const struct wire_hello *hello)
 {
+    // task 02.2 {
     uint8_t *at = bytes;
     put(&at, HELLO_MAGIC, 4);
     put(&at, VERSION, 2);
@@ -40,10 +41,12 @@ void wire_put_hello(uint8_t bytes[WIRE_HELLO_BYTES], const struct wire_hello *he
     put(&at, hello->world, 4);
     put(&at, hello->fingerprint, 8);
     put(&at, hello->port, 4);
+    // } 02.2
 }
 
 int wire_get_hello(struct wire_hello *hello, const uint8_t bytes[WIRE_HELLO_BYTES])
 {
+    // task 02.2 {
     const uint8_t *at = bytes;
     if (get(&at, 4) != HELLO_MAGIC)
         return -EPROTO;
@@ -62,6 +65,7 @@ int wire_get_hello(struct wire_hello *hello, const uint8_t bytes[WIRE_HELLO_BYTE
     if (hello->world > ENVIRONMENT_WORLD_MOST || hello->rank >= hello->world)
         return -EPROTO;
     return 0;
+    // } 02.2
 }
 
 void wire_put_reply(uint8_t bytes[WIRE_REPLY_BYTES], const struct wire_reply *reply)

@@ -18,15 +18,18 @@ static bool neighbours(struct slice a, struct slice b)
 /* Does the tensor join the open bucket? Into an empty one every tensor fits. */
 static bool joins(const struct bucket_plan *plan, struct slice tensor, size_t cap_bytes)
 {
+    // task 03.1 {
     if (plan->count == 0)
         return false;
     struct slice open = plan->buckets[plan->count - 1].slice;
     return neighbours(open, tensor) && (open.count + tensor.count) * sizeof(float) <= cap_bytes;
+    // } 03.1
 }
 
 void bucket_plan_make(struct bucket_plan *plan, const struct model *model,
                       const struct bucket_order *order, size_t first_bytes, size_t bytes)
 {
+    // task 03.1 {
     plan->order = *order;
     plan->count = 0;
     for (size_t i = 0; i < model->tensor_count; i++)
@@ -42,6 +45,7 @@ void bucket_plan_make(struct bucket_plan *plan, const struct model *model,
         bucket->tensors++;
         plan->of_tensor[order->tensors[i]] = plan->count - 1;
     }
+    // } 03.1
 }
 
 bool bucket_plan_same(const struct bucket_plan *a, const struct bucket_plan *b)

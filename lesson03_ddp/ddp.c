@@ -131,6 +131,7 @@ void ddp_stop(struct ddp *ddp)
 
 static void submit_full_buckets(struct ddp *ddp)
 {
+    // task 03.2 {
     while (ddp->next < ddp->plan.count && ddp->missing[ddp->next] == 0) {
         if (ddp->submit)
             ddp->submit(ddp, ddp->next);
@@ -138,10 +139,12 @@ static void submit_full_buckets(struct ddp *ddp)
             worker_submit(&ddp->worker, ddp->next);
         ddp->next++;
     }
+    // } 03.2
 }
 
 static void on_ready(void *context, size_t tensor)
 {
+    // task 03.2 {
     struct ddp *ddp = context;
     if (ddp->plan.of_tensor[tensor] == BUCKET_NONE)
         return;                  // takes no part
@@ -153,6 +156,7 @@ static void on_ready(void *context, size_t tensor)
     trace_ready(ddp->trace, ddp->model->tensors[tensor].name);
     if (ddp->overlap)
         submit_full_buckets(ddp);
+    // } 03.2
 }
 
 /* A gradient begins each step as 0 and nobody adds to this one: it is final. */
@@ -172,6 +176,7 @@ struct model_listener ddp_listener(struct ddp *ddp)
 
 void ddp_begin(struct ddp *ddp)
 {
+    // task 03.2 {
     for (size_t i = 0; i < ddp->plan.count; i++)
         ddp->missing[i] = ddp->plan.buckets[i].tensors;
     for (size_t i = 0; i < ddp->model->tensor_count; i++)
@@ -179,6 +184,7 @@ void ddp_begin(struct ddp *ddp)
     ddp->next = ddp->seen.count = 0;
     ddp->unused = false;
     worker_reset(&ddp->worker);
+    // } 03.2
 }
 
 /* Some bucket never filled. Named is the first tensor of the order that should have been ready. */

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KIB = 1024, ALL = SIZE_MAX / 2 };
+enum { KIB = 1024 };
+static const size_t ALL = SIZE_MAX / 2;
 
 /* From the way of thinking before DDP to its own: Li et al., section 3.2. */
 static const struct {

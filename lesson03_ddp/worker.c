@@ -7,12 +7,15 @@
 /* With the lock held: is there a job to do? After an error there is none any more. */
 static bool has_work(const struct worker *worker)
 {
+    // task 03.3 {
     return worker->finished < worker->submitted && worker->error == 0;
+    // } 03.3
 }
 
 /* With the lock held, but not while the ring runs. */
 static void work_next(struct worker *worker)
 {
+    // task 03.3 {
     size_t job = worker->jobs[worker->begun++ % WORKER_JOBS_MOST];
     uv_cond_broadcast(&worker->changed);
     uv_mutex_unlock(&worker->lock);
@@ -24,10 +27,12 @@ static void work_next(struct worker *worker)
     worker->error = error;
     worker->finished++;
     uv_cond_broadcast(&worker->changed);
+    // } 03.3
 }
 
 static void run(void *argument)
 {
+    // task 03.3 {
     struct worker *worker = argument;
     uv_mutex_lock(&worker->lock);
     for (;;) {
@@ -38,6 +43,7 @@ static void run(void *argument)
         work_next(worker);
     }
     uv_mutex_unlock(&worker->lock);
+    // } 03.3
 }
 
 int worker_start(struct worker *worker, int (*work)(void *context, size_t job), void *context)
@@ -84,6 +90,7 @@ void worker_reset(struct worker *worker)
 
 size_t worker_submit(struct worker *worker, size_t job)
 {
+    // task 03.3 {
     uv_mutex_lock(&worker->lock);
     size_t ticket = worker->submitted++;
     assert(worker->error || ticket - worker->finished < WORKER_JOBS_MOST);
@@ -91,26 +98,31 @@ size_t worker_submit(struct worker *worker, size_t job)
     uv_cond_broadcast(&worker->changed);
     uv_mutex_unlock(&worker->lock);
     return ticket;
+    // } 03.3
 }
 
 int worker_wait(struct worker *worker)
 {
+    // task 03.3 {
     uv_mutex_lock(&worker->lock);
     while (has_work(worker))
         uv_cond_wait(&worker->changed, &worker->lock);
     int error = worker->error;
     uv_mutex_unlock(&worker->lock);
     return error;
+    // } 03.3
 }
 
 int worker_wait_for(struct worker *worker, size_t ticket)
 {
+    // task 03.3 {
     uv_mutex_lock(&worker->lock);
     while (has_work(worker) && worker->finished <= ticket)
         uv_cond_wait(&worker->changed, &worker->lock);
     int error = worker->error;
     uv_mutex_unlock(&worker->lock);
     return error;
+    // } 03.3
 }
 
 size_t worker_begun(struct worker *worker)

@@ -4,12 +4,15 @@
 
 struct slice shard_chunk(const struct shard *shard, size_t bucket)
 {
+    // task 04.1 {
     return slice_of(shard->plan->buckets[bucket].slice.count, shard->world, shard->rank);
+    // } 04.1
 }
 
 /* Buckets are counted from the end of the slab; owned slices ascend. */
 void shard_plan(struct shard *shard, const struct bucket_plan *plan, size_t world, size_t rank)
 {
+    // task 04.1 {
     *shard = (struct shard){.plan = plan, .world = world, .rank = rank};
     for (size_t i = plan->count; i-- > 0;) {
         struct slice chunk = shard_chunk(shard, i);
@@ -18,6 +21,7 @@ void shard_plan(struct shard *shard, const struct bucket_plan *plan, size_t worl
         shard->first[i] = shard->count;
         shard->count += chunk.count;
     }
+    // } 04.1
 }
 
 int shard_gather_bucket(const struct shard *shard, struct comm *comm, size_t bucket, float *values)

@@ -172,6 +172,7 @@ static void drop(struct zero3 *zero3, script_buckets buckets)
 /* Begins to gather. A run that is about to stop sends nothing more. */
 static void fetch(struct zero3 *zero3, script_buckets buckets)
 {
+    // task 04.5 {
     for (size_t i = 0; i < zero3->shard->plan->count; i++) {
         if (!among(buckets, i))
             continue;
@@ -182,11 +183,13 @@ static void fetch(struct zero3 *zero3, script_buckets buckets)
             pool_hand_over(buffer, worker_submit(&zero3->ddp->worker, DDP_OTHER + i));
     }
     zero3->here |= buckets;
+    // } 04.5
 }
 
 /* An error is told at the end of the pass: until then all go on, with whatever numbers. */
 static void await(struct zero3 *zero3, script_buckets buckets)
 {
+    // task 04.5 {
     double began = clock_seconds();
     profile_lap(zero3->run->profile, PROFILE_ELEMENTWISE);
     for (size_t i = 0; i < zero3->shard->plan->count; i++) {
@@ -198,6 +201,7 @@ static void await(struct zero3 *zero3, script_buckets buckets)
     }
     zero3->waited_seconds += clock_seconds() - began;
     profile_lap(zero3->run->profile, PROFILE_WAIT);
+    // } 04.5
 }
 
 /* The layer after this one, or none. */
@@ -232,6 +236,7 @@ void zero3_layer(struct zero3 *zero3, size_t layer)
 
 int zero3_gather(struct zero3 *zero3, size_t bucket)
 {
+    // task 04.5 {
     float *values = zero3->gathering[bucket];
     double began = trace_begin(zero3->ddp->trace);
     int error = put_own_chunk(zero3, bucket, values);
@@ -240,6 +245,7 @@ int zero3_gather(struct zero3 *zero3, size_t bucket)
     round_values(zero3, values, slice_at(zero3, bucket).count);
     ddp_record(zero3->ddp, TRACE_GATHER, bucket, began);
     return error;
+    // } 04.5
 }
 
 void zero3_begin(struct zero3 *zero3)

@@ -72,8 +72,8 @@ START_TEST(as_many_stay_as_are_to_be_kept_and_the_last_one_counts)
 {
     static const char *const left[] = {"update-00000012", "update-00000009 update-00000012",
                                        "update-00000006 update-00000009 update-00000012",
-                                       "update-00000003 update-00000006 update-00000009 "
-                                       "update-00000012"};
+                                       ("update-00000003 update-00000006 update-00000009 "
+                                        "update-00000012")};
     struct folder folder;
     folder_open(&folder);
     for (size_t update = 3; update <= 12; update += 3)

@@ -6,10 +6,10 @@
  *
  *     // task 02.4 {
  *     the solution
- *     // } 02.4 unused: ring, pass
+ *     // } 02.4
  *
- * common/course/starter.sh puts `(void)ring; (void)pass; todo("02.4");` there; after `instead:` stand
- * other words to put. A task may have several regions and files; a file holds tasks of one lesson only, so
+ * common/course/starter.sh puts `todo("02.4");` there, or what stands after `instead:`, and includes todo.h.
+ * A task may have several regions and files; a file holds tasks of one lesson only, so
  * that a student's file goes into another tree as it is.
  */
 #ifndef COMMON_COURSE_TASKS_H
