@@ -167,6 +167,18 @@ START_TEST(weights_that_no_known_mistake_gives_are_told_as_such)
 }
 END_TEST
 
+START_TEST(two_mistakes_at_once_are_both_named)
+{
+    struct patient patient;
+    patient_make(&patient, &plain);
+    patient_each_step(&patient, weigh_by_rank);
+    patient.starts[1][0].param_hash.bits++;
+    for (size_t rank = 0; rank < PATIENT_WORLD; rank++)
+        patient.epochs[rank][0].evaluated = 3;
+    patient_has(&patient, NULL, "sum-not-mean+seed-per-rank+eval-padding-counted");
+}
+END_TEST
+
 Suite *doctor_samples_suite(void)
 {
     Suite *suite = suite_create("doctor_samples");
@@ -181,6 +193,7 @@ Suite *doctor_samples_suite(void)
     tcase_add_test(tcase, means_of_each_rank_that_are_summed_are_named);
     tcase_add_test(tcase, ranks_that_count_alike_with_uneven_shares_are_named);
     tcase_add_test(tcase, weights_that_no_known_mistake_gives_are_told_as_such);
+    tcase_add_test(tcase, two_mistakes_at_once_are_both_named);
     suite_add_tcase(suite, tcase);
     return suite;
 }
