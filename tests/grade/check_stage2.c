@@ -56,7 +56,7 @@ static int kept_body(struct ranks_self *self)
     size_t expected = sharded_count(&sharded, self->rank) * sizeof(float);
     size_t before = memory_total(memory);
     struct step step = sampler_step(&sharded.run->sampler, 0);
-    wrong = sharded_reduce(&sharded, &step) || zero_share(&sharded.zero) ||
+    wrong = sharded_reduce(&sharded, &step) ||
             ranks_expect(self, memory->peak_bytes[MEMORY_GRADIENTS] == expected,
                          "%zu parameters, %d ranks: expected %zu bytes of gradients at most, "
                          "found %zu",
@@ -187,7 +187,7 @@ int stage2_early(struct grade *grade)
 static int bytes_body(struct ranks_self *self)
 {
     struct sharded sharded;
-    int wrong = sharded_open(&sharded, self, 2) || sharded_check_step_bytes(&sharded);
+    int wrong = sharded_open(&sharded, self, 2) || sharded_check_reduce_bytes(&sharded);
     return sharded_close(&sharded, wrong);
 }
 

@@ -106,38 +106,41 @@ static int check_windows(struct grade *grade, size_t world, const char *argument
     return wrong;
 }
 
-/* A batch whose last window of an epoch has whole micro-batches and a short one; 0: no run. */
-static size_t uneven_batch(struct grade *grade, size_t accumulate)
+/* A batch from `least` on whose last window of an epoch has whole micro-batches and a short one. 0: no run. */
+static size_t uneven_batch(struct grade *grade, size_t accumulate, size_t least)
 {
     struct play play = {0};
     size_t batch, left;
     if (play_open(&play, grade, 1, "--epochs 1"))
         return 0;
     do {
-        batch = grade_odd(grade, 17);
+        batch = grade_draw(grade, least, 2 * least);
         left = play.run->sampler.count % (batch * accumulate);
     } while (left <= batch || left % batch == 0);
     return batch;
 }
 
+static int check_uneven(struct grade *grade, size_t accumulate, size_t least)
+{
+    char more[64];
+    size_t batch = uneven_batch(grade, accumulate, least);
+    snprintf(more, sizeof more, "--batch %zu --accumulate %zu --epochs 1", batch, accumulate);
+    struct drawn drawn = drawn_flags(grade, 1, more);
+    return batch == 0 || check_windows(grade, 5, drawn.arguments) ||
+           check_windows(grade, grade_draw(grade, 1, 3), drawn.arguments);
+}
+
 /* Shares that are not even, and a last micro-batch that is short. */
 int window_weight(struct grade *grade)
 {
-    char more[64];
-    size_t accumulate = grade_draw(grade, 2, 4), batch = uneven_batch(grade, accumulate);
-    snprintf(more, sizeof more, "--batch %zu --accumulate %zu --epochs 1", batch, accumulate);
-    struct drawn drawn = drawn_flags(grade, 1, more);
-    return batch == 0 || check_windows(grade, (size_t)grade_world(grade), drawn.arguments) ||
-           check_windows(grade, 1, drawn.arguments);
+    return check_uneven(grade, grade_draw(grade, 2, 4), 17);
 }
 
-/* Fewer samples in a micro-batch than ranks, so that some have none; and a micro-batch of one sample. */
+/* The same with fewer samples in a micro-batch than ranks, so that some have none; and with one each. */
 int window_short(struct grade *grade)
 {
-    struct drawn few = drawn_flags(grade, 1, "--batch 2 --accumulate 3 --epochs 1");
     struct drawn ones = drawn_flags(grade, 1, "--batch 1 --accumulate 5 --epochs 1");
-    return check_windows(grade, (size_t)grade_world(grade), few.arguments) ||
-           check_windows(grade, 3, ones.arguments);
+    return check_uneven(grade, 3, 2) || check_windows(grade, 3, ones.arguments);
 }
 
 /* --- final ----------------------------------------------------------------------------------- */

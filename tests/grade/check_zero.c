@@ -82,10 +82,20 @@ int zero_updates(struct grade *grade)
 
 /* --- counted --------------------------------------------------------------------------------- */
 
+/* Home, every chunk but its own; and round, every chunk but the next rank's. */
 static int bytes_body(struct ranks_self *self)
 {
     struct sharded sharded;
-    int wrong = sharded_open(&sharded, self, 1) || sharded_check_step_bytes(&sharded);
+    int wrong = sharded_open(&sharded, self, 1) || sharded_check_reduce_bytes(&sharded);
+    if (wrong)
+        return sharded_close(&sharded, wrong);
+    int next = (self->rank + 1) % self->world;
+    size_t round = sharded.run->model.count - sharded_count(&sharded, next);
+    uint64_t messages = sharded.zero.ddp.plan.count * ((uint64_t)self->world - 1);
+    struct sent before = sharded_sent(&sharded);
+    wrong = zero_share(&sharded.zero) ||
+            sharded_check_sent(&sharded, before, "all-gather of the parameters",
+                               (struct sent){round * sizeof(float), messages});
     return sharded_close(&sharded, wrong);
 }
 

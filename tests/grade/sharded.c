@@ -157,21 +157,15 @@ int sharded_check_sent(const struct sharded *sharded, struct sent before, const 
                         (unsigned long long)bytes, (unsigned long long)messages);
 }
 
-/* On its way home every chunk but its own; on the way round every chunk but the next rank's. */
-int sharded_check_step_bytes(struct sharded *sharded)
+int sharded_check_reduce_bytes(struct sharded *sharded)
 {
     struct run *run = sharded->run;
     int rank = sharded->self->rank, world = sharded->self->world;
     uint64_t messages = sharded->zero.ddp.plan.count * ((uint64_t)world - 1);
     size_t home = run->model.count - sharded_count(sharded, rank);
-    size_t round = run->model.count - sharded_count(sharded, (rank + 1) % world);
     struct step step = sampler_step(&run->sampler, 0);
     struct sent before = sharded_sent(sharded);
-    int wrong = sharded_reduce(sharded, &step) ||
-                sharded_check_sent(sharded, before, "reduce-scatter of the gradient",
-                                   (struct sent){home * sizeof(float), messages});
-    before = sharded_sent(sharded);
-    return wrong || zero_share(&sharded->zero) ||
-           sharded_check_sent(sharded, before, "all-gather of the parameters",
-                              (struct sent){round * sizeof(float), messages});
+    return sharded_reduce(sharded, &step) ||
+           sharded_check_sent(sharded, before, "reduce-scatter of the gradient",
+                              (struct sent){home * sizeof(float), messages});
 }

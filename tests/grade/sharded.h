@@ -53,8 +53,7 @@ struct sent sharded_sent(const struct sharded *sharded);
 int sharded_check_sent(const struct sharded *sharded, struct sent before, const char *of,
                        struct sent expected);
 
-/* A step's, where parameters are gathered after the update: (R - 1) / R of the gradient on its way home, of the
- * parameters on the way round. */
-int sharded_check_step_bytes(struct sharded *sharded);
+/* Of a step's gradient: every chunk but its own goes home, and no more. */
+int sharded_check_reduce_bytes(struct sharded *sharded);
 
 #endif
