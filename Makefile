@@ -183,6 +183,12 @@ answers: ## the sheet of a lesson's questions, its ANSWERS.md, to fill in (LESSO
 handin: ## pack what is committed, with answers, machine and history (LESSON=02 [OUT=file.tar.gz])
 	@sh common/course/handin.sh "$(LESSON)" $(if $(OUT),"$(OUT)")
 
+offline: ## one archive for a room without network: a tree and Debian packages (TREE=dir OUT=file.tar EXTRA="fashion-mnist")
+	@TREE="$(TREE)" EXTRA="$(EXTRA)" sh common/course/offline.sh $(if $(OUT),"$(OUT)")
+
+check-offline: ## that archive on a bare Debian without a network (needs root, debootstrap, some minutes; else skips)
+	@sh tests/offline/check_offline.sh
+
 # --- the tests ---
 
 check: ## install, build, run the whole test suite

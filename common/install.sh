@@ -3,6 +3,7 @@
 #
 #   sh common/install.sh name THING...      names what is missing; 1 when something is
 #   sh common/install.sh install THING...   installs it with apt-get, elsewhere names it
+#   sh common/install.sh packages THING...  lists their packages of Debian, here or not
 #
 # A THING is a row of the table. A library is here when pkg-config finds it, or when the user has
 # said where it is (OPENBLAS_LIBS=...). Nothing is asked of apt-get when nothing is missing.
@@ -10,6 +11,7 @@ set -u
 
 table='
 thing          Debian,Ubuntu               Fedora              Homebrew
+make           make                        make                make
 compiler       gcc,libc6-dev               gcc                 gcc
 pkg-config     pkg-config                  pkgconf-pkg-config  pkg-config
 openblas       libopenblas-dev             openblas-devel      openblas
@@ -191,6 +193,12 @@ apt_install() { # PACKAGE...
 
 mode=$1
 shift
+if [ "$mode" = packages ]; then
+    for thing; do
+        package_of "$thing" 2 | grep . || { echo "install: the table has no row $thing" >&2; exit 1; }
+    done
+    exit 0
+fi
 lacking=$(missing "$@")
 [ "$lacking" ] || exit 0
 

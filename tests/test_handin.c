@@ -80,6 +80,11 @@ static const struct saying {
     {ready, "sed -i 's/$/\\r/' $sheet; commit; handin 02", 0, "7 fields filled in\n"},
     {ready, "echo 'todo(\"02.4\"); todo(\"02.1\");' >>common/y.c; commit; handin 2", 0,
      "not yet written, and no reason to wait: 02.1 02.4\n"},
+    {"", "TREE=none sh $course/offline.sh", 2, "TREE: there is no tree of this course in none"},
+    {"", "TREE=$course/../.. EXTRA='clang fortran' sh $course/offline.sh", 2,
+     "the table has no row fortran"},
+    {"", "cp $course/offline_install.sh .; echo system=other >system; sh offline_install.sh", 2,
+     "the packages here are of other"},
     {ready, "cp -r . ../home/a && cd ../home/a && git init -q .. && rm -rf .git && handin 2", 2,
      "nothing is committed"},
 };
