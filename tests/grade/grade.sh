@@ -3,8 +3,8 @@
 #
 #   FROM=DIR TASK=ID SEED=N JSON=FILE sh tests/grade/grade.sh BUILD LESSON [FLAG...]
 #
-# With FROM the files that hold tasks, of the lessons up to LESSON, are taken from there; all else,
-# the grader above all, is this tree's. They are compiled with the build's own flags, in a folder of
+# With FROM, a folder or an archive of make handin, the files that hold tasks, of the lessons up to LESSON, are
+# taken from there; all else, the grader above all, is this tree's. They are compiled with the build's own flags, in a folder of
 # their own, and linked before the library, whose files of the same names are then not looked at.
 # Nothing is written into DIR. Exit code: 0 graded, 1 cannot be built, 2 wrong usage.
 set -u
@@ -22,15 +22,23 @@ fail() { # EXIT-CODE SENTENCE
 set -- "$lesson" ${TASK:+--task "$TASK"} ${SEED:+--seed "$SEED"} ${JSON:+--json "$JSON"} "$@"
 [ "${FROM-}" ] || exec "$build/grade" "$@"
 
-[ -d "$FROM" ] || fail 2 "FROM=$FROM is no folder"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+case $FROM in
+*.tar.gz) # a hand-in: a folder with all of it
+    [ -f "$FROM" ] || fail 2 "FROM=$FROM is not there"
+    mkdir "$work/handed-in" || exit 1
+    tar -xzf "$FROM" -C "$work/handed-in" || fail 2 "FROM=$FROM cannot be unpacked; make handin packs one"
+    for FROM in "$work"/handed-in/*/; do :; done
+    ;;
+esac
+[ -d "$FROM" ] || fail 2 "FROM=$FROM is neither a folder nor an archive of make handin"
 files=$("$build/grade" "$lesson" --files) || exit 2
 for file in $files; do
     [ -f "$FROM/$file" ] || fail 2 "FROM=$FROM has no $file; it holds a task, and is there in every starter"
 done
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM HUP
 build=$(cd "$build" && pwd)
 flags=$(cat "$build/flags")
 libraries=$(echo "$flags" | grep -o ' -l[^ ]*' | tr '\n' ' ')
