@@ -183,6 +183,9 @@ answers: ## the sheet of a lesson's questions, its ANSWERS.md, to fill in (LESSO
 handin: ## pack what is committed, with answers, machine and history (LESSON=02 [OUT=file.tar.gz])
 	@sh common/course/handin.sh "$(LESSON)" $(if $(OUT),"$(OUT)")
 
+autograder: ## what Gradescope or Autolab is given to grade a lesson (LESSON=02 FOR=gradescope OUT=file.zip; FOR=autolab OUT=dir)
+	@sh tests/grade/upload/pack.sh "$(LESSON)" "$(FOR)" "$(OUT)"
+
 offline: ## one archive for a room without network: a tree and Debian packages (TREE=dir OUT=file.tar EXTRA="fashion-mnist")
 	@TREE="$(TREE)" EXTRA="$(EXTRA)" sh common/course/offline.sh $(if $(OUT),"$(OUT)")
 
