@@ -43,7 +43,7 @@ function end_block(   names, count, i) {
 function finish(   code) {
     if (command == "")
         return
-    code = match(command, /# exits with [0-9]+/) ? substr(command, RSTART + 14, RLENGTH - 14) + 0 : 0
+    code = match(command, /# exits with [0-9]+/) ? substr(command, RSTART + 13, RLENGTH - 13) + 0 : 0
     print "echo '@@ " ++number "'; if [ ! \"$skip\" ]; then" > script
     print command > script
     print "echo \"@@ exit $?\"; else echo '@@ skipped'; fi" > script

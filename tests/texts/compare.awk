@@ -5,12 +5,12 @@
 # Of what a text shows, `...` stands for any lines, also none; nothing shown: anything may be printed. Words are compared one by
 # one, and what differs from run to run, or from machine to machine, is masked on both sides, here and nowhere else:
 #
-#   - times and rates: a number before s, ms, us, ns, samples/s, GB/s, GFLOP/s; lines of make that name a folder
+#   - times and rates: a number before s, ms, us, ns, samples/s, GB/s, GFLOP/s; lines of make that name what it makes
 #   - how far apart floats are: behind "largest difference", "at most", and "times its bound"
 #   - bits: hexadecimal digits, 8 or more; addresses 127.0.0.1:PORT; process ids
 #   - another number with a point may be off by 2 %, as processors add in another order; in a block of times any number may
 #
-# A whole number must be the same. An experiment's row shows numbers; each with a point must be among those printed.
+# A whole number must be the same. An experiment's row shows numbers; each with a point, or of five digits, must be among those printed.
 
 function masked(line) {
     gsub(/0x[0-9a-f]+/, "#", line)
@@ -102,15 +102,15 @@ function is_part(   i, j, found) {
     return found
 }
 
-# Each number with a point of an experiment's row is among those printed.
+# Each number of an experiment's row is among those printed.
 function holds_numbers(   i, j, words, count, wanted, wants, here, all) {
     for (j = 1; j <= prints; j++)
         all = all " " printed[j]
     count = split_words(all, words)
-    wants = split_words(shown[1], wanted)
+    wants = split_words(masked_units(shown[1]), wanted)
     for (i = 1; i <= wants; i++) {
         sub(/\.$/, "", wanted[i])
-        if (wanted[i] !~ /^-?[0-9]+\.[0-9]+$/)
+        if (wanted[i] !~ /^-?[0-9]+\.[0-9]+$|^[0-9][0-9][0-9][0-9][0-9]+$/)
             continue
         here = 0
         for (j = 1; j <= count && !here; j++)
@@ -176,7 +176,7 @@ NR == FNR { texts[last] = texts[last] $0 "\n"; next }
 }
 /^@@ exit [0-9]+$/ { exit_code = $3; next }
 /^@@ skipped$/ { skipped = 1; next }
-/^make(\[[0-9]+\])?: (Entering|Leaving) directory/ { next }
+/^make(\[[0-9]+\])?: (Entering|Leaving) directory|^  build\/[A-Za-z0-9_\/.]+$/ { next }
 { printed[++prints] = $0 }
 END {
     judge()
