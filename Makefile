@@ -145,7 +145,7 @@ doctor-matrix: all ## every mistake planted, and what the doctor says (MEMBERS W
 handbook: $(BUILD)/handbook ## what common/zoo_table.c says of each mistake, put into docs/odd-curves.md
 	$< docs/odd-curves.md > $(BUILD)/odd-curves.md && mv $(BUILD)/odd-curves.md docs/odd-curves.md
 
-.PHONY: texts
+.PHONY: answers handin offline check-offline autograder texts
 texts: $(BUILD)/tasks ## what the texts quote of the tree, written anew: contracts, line counts, tasks
 	@sh common/course/texts.sh $(BUILD)
 
@@ -167,7 +167,7 @@ data: ## install Fashion-MNIST, for ARGS="--data fashion-mnist"
 
 # --- the course ---
 
-.PHONY: starter
+.PHONY: answers handin offline check-offline autograder starter
 starter: ## a tree to write lesson 2's tasks in: LESSON=02 OUT=../mine (FROM=DIR: on your own earlier lessons)
 	@sh common/course/starter.sh "$$LESSON" "$$OUT" "$$FROM"
 
@@ -324,5 +324,5 @@ $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(B
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: grade check-grader report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate lab-record diffs data check check-page check-mpi test sanitize valgrind \
+.PHONY: answers handin offline check-offline autograder grade check-grader report check-report all lesson01 lesson02 lesson03 lesson04 demo bench bench-peers lab-odd-curves lab-guess doctor-matrix handbook lab-compress lab-precision lab-profile lab-deadlock lab-buckets lab-memory lab-limit lab-rate lab-record diffs data check check-page check-mpi test sanitize valgrind \
 	fuzz lint floors format compdb help clean always

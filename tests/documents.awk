@@ -39,9 +39,11 @@ function look_for_link(to, at, name) {
         complain("a link to #" name " of " to ", which has no such heading")
 }
 
-# NAME stands for any name, and what is in build is made; PyTorch's files are not ours.
+# NAME stands for any name, and what is in build is made; so are a student's answers and an archive. PyTorch's
+# files are not ours.
 function look_for_file(path) {
-    if (path ~ /^(build|torch|deepspeed)\// || (path !~ /\.md$/ && path ~ /(^|[_\/])[A-Z][A-Z]+([._]|$)/))
+    if (path ~ /^((build|torch|deepspeed|offline-[a-z0-9-]+)\/|(.*\/)?ANSWERS\.md$)/ ||
+        (path !~ /\.md$/ && path ~ /(^|[-_\/])[A-Z][A-Z]+([._]|$)/))
         return
     if ((beside(path) in there) || (normal(path) in there) || (path in named))
         return

@@ -104,9 +104,16 @@ END_TEST
 
 START_TEST(an_archive_holds_what_was_committed_and_where_from)
 {
-    static const char *const lines[] = {
-        "same as committed",           "lesson: 02", "name: Ada",  "not yet written: nothing",
-        "answers: 7 fields filled in", "system: ",   "compiler: ", "try again"};
+    static const char *const lines[] = {"same as committed",
+                                        "lesson: 02",
+                                        "name: Ada",
+                                        "not yet written: nothing",
+                                        "answers: 7 fields filled in",
+                                        "system: ",
+                                        "compiler: ",
+                                        "try again",
+                                        "1\t1\tlesson02_ring/ANSWERS.md",
+                                        "\n-Name:\n+Name: Ada\n"};
     struct program program;
     run(&program, ready,
         "sed -i 's/^Name:/Name: Ada/' $sheet; printf '*.o\\n' >.gitignore; commit; echo "

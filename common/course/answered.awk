@@ -62,5 +62,5 @@ END {
     }
     if (open)
         exit 1
-    print fields " fields filled in" (dashes ? ", " dashes " of them with -" : "")
+    print fields " field" (fields == 1 ? "" : "s") " filled in" (dashes ? ", " dashes " of them with -" : "")
 }

@@ -73,8 +73,11 @@ facts() {
     echo "compiler: $("${CC:-cc}" --version 2>/dev/null | head -n 1)"
     echo "libraries: $(library openblas), $(library libuv), $(library zlib), $(library jansson), $(library check)"
     echo
-    echo "history, latest first:"
-    git log --date=iso --format='  %h  %ad  %an  %s' -- . | head -n 1000
+    echo "history, latest first; lines added and taken away, by file:"
+    git -c log.showRoot=false log --no-color --date=iso --format='%n%h  %ad  %an  %s' --numstat -- . | head -n 2000
+    echo
+    echo "how the answers came about:"
+    git log --no-color --no-ext-diff --reverse --date=iso --format='%n%h  %ad' -p -- "$sheet" | head -n 5000
 }
 
 # An archive that is there is not written over, also if it came a moment ago (-C).
@@ -103,6 +106,6 @@ pack
 
 echo "$out: lesson $lesson as of commit $commit, $((files)) files, $(($(wc -c <"$out") / 1024)) KiB"
 echo "  $sheet: $answered"
-echo "  HANDIN.txt: name, commit, machine, compiler, libraries, history"
+echo "  HANDIN.txt: name, commit, machine, compiler, libraries, history, how the answers came about"
 [ -z "$todo" ] || echo "  not yet written, and no reason to wait: $todo"
 echo "Hand in this file. What the grader says of it: make grade LESSON=$lesson FROM=$out"
