@@ -1,30 +1,8 @@
-# documents: see documents.sh. Reads what there is, then all texts twice: their headings, then what they name.
+# documents: see documents.sh; after markdown.awk. Reads what there is, then all texts twice: their headings, then what they name.
 
 function complain(text) { print FILENAME ":" FNR ": " text; bad = 1 }
 
-# a/b/../c -> a/c
-function normal(path, parts, count, kept, i, whole) {
-    count = split(path, parts, "/")
-    kept = 0
-    for (i = 1; i <= count; i++)
-        if (parts[i] == "..")
-            kept--
-        else if (parts[i] != "." && parts[i] != "")
-            parts[++kept] = parts[i]
-    for (i = 1; i <= kept; i++)
-        whole = whole (i > 1 ? "/" : "") parts[i]
-    return whole
-}
-
 function beside(path) { return normal(folder path) }
-
-# As GitHub makes it of a heading.
-function anchor(text) {
-    text = tolower(text)
-    gsub(/[][!"#$%&'()*+,.\/:;<=>?@\\^`{|}~]/, "", text)
-    gsub(/ /, "-", text)
-    return text
-}
 
 function look_for_link(to, at, name) {
     if (to ~ /^[a-z]+:/)

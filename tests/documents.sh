@@ -15,4 +15,4 @@ tree() { # FIND'S WORDS: of everything but what was built
 
 # shellcheck disable=SC2046 # words, one each
 { tree -name '*' | sed 's/^/file /' && sed -n 's/^\([a-z][a-z0-9 -]*\):.*/target \1/p' Makefile; } |
-    awk -f "$here/documents.awk" - $(tree -name '*.md') $(tree -name '*.md')
+    awk -f "$here/markdown.awk" -f "$here/documents.awk" - $(tree -name '*.md') $(tree -name '*.md')
