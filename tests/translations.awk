@@ -71,8 +71,6 @@ function from_root(page, path) {
 
 # What a link of an English page is in Chinese. The link to its own translation leads back.
 function link_in_chinese(page, to, at, name, path, other) {
-    if (to ~ /^[a-z]+:/)
-        return to
     at = index(to, "#")
     name = at ? substr(to, at + 1) : ""
     path = at ? substr(to, 1, at - 1) : to
