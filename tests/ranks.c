@@ -28,6 +28,7 @@ struct run {
     struct environment environment; // rank 0's
     struct report *reports;         // (world)
     pid_t pids[RANKS_MOST];
+    int fds[RANKS_MOST][RANKS_MOST]; // of ranks that are unmet: each one's to each other
 };
 
 int ranks_bind(int *port)
@@ -62,10 +63,41 @@ int ranks_expect(struct ranks_self *self, bool condition, const char *format, ..
     return 1;
 }
 
-static int run_body(struct ranks_self *self, const struct ranks_plan *plan)
+static void open_pairs(struct run *run)
 {
-    if (!plan->unopened &&
-        comm_open(&self->comm, &self->environment, &self->config, &self->fail) != 0)
+    int world = run->plan->unmet ? run->plan->world : 0, pair[2];
+    for (int low = 0; low < world; low++)
+        for (int high = low + 1; high < world; high++) {
+            ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+            run->fds[low][high] = pair[0];
+            run->fds[high][low] = pair[1];
+        }
+}
+
+/* All but those of rank `own`: one that is held elsewhere hides a rank's end. */
+static void close_pairs(const struct run *run, int own)
+{
+    int world = run->plan->unmet ? run->plan->world : 0;
+    for (int rank = 0; rank < world; rank++)
+        for (int peer = 0; peer < world; peer++)
+            if (rank != own && rank != peer)
+                close(run->fds[rank][peer]);
+}
+
+static int open_comm(struct ranks_self *self, const struct run *run)
+{
+    if (run->plan->unopened)
+        return 0;
+    if (run->plan->unmet)
+        return comm_adopt(&self->comm, &self->environment, &self->config, run->fds[self->rank],
+                          &self->fail);
+    return comm_open(&self->comm, &self->environment, &self->config, &self->fail);
+}
+
+static int run_body(struct ranks_self *self, const struct run *run)
+{
+    const struct ranks_plan *plan = run->plan;
+    if (open_comm(self, run) != 0)
         return 1;
     int code = plan->body(self);
     if (self->comm && self->fail.code == 0 && comm_fail(self->comm)->code)
@@ -93,13 +125,14 @@ static void live(const struct run *run, int rank)
     self.environment.rank = self.environment.local_rank = rank;
     if (rank != 0)
         give_up_socket(&self.environment);
+    close_pairs(run, rank);
     self.config.timeout_seconds =
         plan->timeout_seconds > 0 ? plan->timeout_seconds : RANKS_NEVER_SECONDS;
     self.config.socket_buffer_bytes = plan->socket_buffer_bytes;
     self.config.transport = plan->transport;
     self.config.link = plan->link;
     self.config.log = fmemopen(report->log, sizeof report->log, "w");
-    int code = run_body(&self, plan);
+    int code = run_body(&self, run);
     snprintf(report->text, sizeof report->text, "%s", self.fail.text);
     if (self.config.log)
         fclose(self.config.log);
@@ -115,6 +148,7 @@ static void fork_all(struct run *run)
             live(run, rank);
     }
     give_up_socket(&run->environment);
+    close_pairs(run, -1);
 }
 
 /* 0 while the child lives. */
@@ -179,6 +213,7 @@ void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result)
     uint64_t token = (uint64_t)getpid() << 16 | (unsigned)environment->master_port;
     memcpy(environment->token, &token, sizeof token);
 
+    open_pairs(&run);
     fork_all(&run);
     wait_all(&run, result);
     for (int rank = 0; rank < plan->world; rank++) {

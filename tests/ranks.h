@@ -49,6 +49,7 @@ struct ranks_plan {
     enum comm_transport transport;
     struct linkspec link; // zeroed: not slowed
     bool unopened;        // the body opens the communicator itself, or does without
+    bool unmet;           // joined by pairs of sockets instead: no hello is said
     bool unlaunched;      // rank 0 is handed no socket: it listens at the port it was told
 };
 

@@ -8,7 +8,7 @@ const struct task tasks[TASKS] = {
     {"01.2", 1, "a dense layer, backward", "lesson01_single/layer.c", "layer", {0}},
     {"01.3", 1, "SGD with momentum", "lesson01_single/optimizer.c", "optimizer", {0}},
     {"01.4", 1, "Adam and AdamW", "lesson01_single/optimizer.c", "optimizer", {0}},
-    {"01.5", 1, "the sampler", "common/sampler.c", "sampler", {0}},
+    {"01.5", 1, "the sampler", "common/sampler.c common/slice.c", "sampler slice", {0}},
     {"02.1", 2, "chunks", "lesson02_allreduce/collective.c", "pieces ring", {0}},
     {"02.2", 2, "hello", "lesson02_allreduce/wire.c", "wire", {0}},
     {"02.3", 2, "short reads and writes", "lesson02_allreduce/link.c", "short_io", {0}},

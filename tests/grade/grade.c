@@ -2,6 +2,7 @@
 #include "tests/grade/grade.h"
 #include "common/todo.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,13 @@ int grade_expect(struct grade *grade, bool condition, const char *format, ...)
     return 1;
 }
 
+int grade_near(struct grade *grade, const char *what, size_t i, double found, double expected,
+               double slack)
+{
+    return grade_expect(grade, fabs(found - expected) <= slack,
+                        "%s[%zu]: expected %.7g, found %.7g", what, i, expected, found);
+}
+
 void grade_plan(const struct ranks_plan *plan, struct ranks_result *result)
 {
     ranks_run_plan(plan, result);
@@ -67,8 +75,11 @@ int grade_result(struct grade *grade, const struct ranks_result *result)
 
 int grade_ranks(struct grade *grade, int world, ranks_body *body, void *context)
 {
-    struct ranks_plan plan = {
-        .world = world, .body = body, .context = context, .timeout_seconds = GRADE_TIMEOUT_SECONDS};
+    struct ranks_plan plan = {.world = world,
+                              .body = body,
+                              .context = context,
+                              .unmet = true,
+                              .timeout_seconds = GRADE_TIMEOUT_SECONDS};
     struct ranks_result result;
     grade_plan(&plan, &result);
     return grade_result(grade, &result);

@@ -63,8 +63,12 @@ float grade_value(const struct grade *grade, size_t which, size_t i);
 __attribute__((format(printf, 3, 4))) int grade_expect(struct grade *grade, bool condition,
                                                        const char *format, ...);
 
-/* Runs a body in real ranks over real sockets (ranks.h), where a wait of GRADE_TIMEOUT_SECONDS is an
- * error. 0 when every rank returned 0; else 1 with what the first of them said. */
+/* The same for a number: `slack` is how far it may be off. A NaN is never near. */
+int grade_near(struct grade *grade, const char *what, size_t i, double found, double expected,
+               double slack);
+
+/* Runs a body in real ranks over real sockets (ranks.h), which are joined without a hello: that is a task
+ * of its own. A wait of GRADE_TIMEOUT_SECONDS is an error. 0 when every rank returned 0; else 1 with what the first of them said. */
 int grade_ranks(struct grade *grade, int world, ranks_body *body, void *context);
 
 /* The same for a plan, and for results the caller judges: ends the process only where a rank has come to

@@ -1,6 +1,51 @@
 /* lesson01: the table of the checks of lesson 1. See grade.h. */
-#include "tests/grade/grade.h"
+#include "tests/grade/lesson01.h"
 
 const struct check lesson01_checks[] = {
+    {"01.1", "gradient", KIND_CORRECT, 8, "dz = weight (softmax(z) - onehot(label))", loss_gradient,
+     0},
+    {"01.1", "loss", KIND_CORRECT, 5, "the loss is -log of the label's share, summed, unweighted",
+     loss_value, 0},
+    {"01.1", "large", KIND_ROBUST, 5, "the largest floats overflow nothing", loss_large, 0},
+    {"01.1", "nan", KIND_ROBUST, 2, "a NaN is seen, and leaves other rows alone", loss_nan, 0},
+
+    {"01.2", "weight", KIND_CORRECT, 5, "dw = dy^T x", layer_weight, 0},
+    {"01.2", "bias", KIND_CORRECT, 3, "db = the sum of dy over its rows", layer_bias, 0},
+    {"01.2", "input", KIND_CORRECT, 5, "dx = dy w, whatever was there", layer_input, 0},
+    {"01.2", "adds", KIND_CORRECT, 3, "dw and db are added to what is there", layer_adds, 0},
+    {"01.2", "relu", KIND_CORRECT, 2, "dy passes where y > 0 only", layer_relu, 0},
+    {"01.2", "none", KIND_ROBUST, 2, "no row changes no gradient", layer_none, 0},
+
+    {"01.3", "plain", KIND_CORRECT, 4, "w -= lr g where there is no momentum", sgd_plain, 0},
+    {"01.3", "momentum", KIND_CORRECT, 5, "v = momentum v + g; w -= lr v, over several updates",
+     sgd_momentum, 0},
+    {"01.3", "decay", KIND_CORRECT, 3, "the gradient is clipped, then decay w is added", sgd_decay,
+     0},
+    {"01.3", "slices", KIND_ROBUST, 3,
+     "what is owned gets the same bits alone; the rest is left alone", sgd_slices, 0},
+
+    {"01.4", "first", KIND_CORRECT, 4, "the first update goes by lr, whatever the gradient's size",
+     adam_first, 0},
+    {"01.4", "steps", KIND_CORRECT, 5, "both moments, corrected, over several updates", adam_steps,
+     0},
+    {"01.4", "decay", KIND_CORRECT, 3, "Adam adds decay w to the gradient", adam_decay, 0},
+    {"01.4", "adamw", KIND_CORRECT, 4, "AdamW shrinks w by lr decay, and leaves the moments alone",
+     adamw_decay, 0},
+    {"01.4", "epsilon", KIND_ROBUST, 2, "epsilon is added to the root, not under it", adam_epsilon,
+     0},
+    {"01.4", "skipped", KIND_ROBUST, 2, "an update that was skipped does not count in t",
+     adam_skipped, 0},
+
+    {"01.5", "tile", KIND_CORRECT, 6, "slices tile the vector, the longer ones first", slices_tile,
+     0},
+    {"01.5", "huge", KIND_ROBUST, 2, "slices are exact for the largest counts", slices_huge, 0},
+    {"01.5", "windows", KIND_CORRECT, 5,
+     "an update takes the next batch * accumulate samples of its epoch", sampler_windows, 0},
+    {"01.5", "shares", KIND_CORRECT, 6,
+     "the ranks' shares tile each micro-batch, the same for any world", sampler_shares, 0},
+    {"01.5", "order", KIND_CORRECT, 4, "an epoch's order has every sample once", sampler_permutes,
+     0},
+    {"01.5", "epochs", KIND_ROBUST, 2,
+     "each epoch has another order, and the same when asked again", sampler_epochs, 0},
     {0},
 };

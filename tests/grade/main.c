@@ -24,7 +24,7 @@ static const char usage[] =
     "\n"
     "Runs the checks of a lesson's tasks (LESSON: 01 to 04) on what this program was built from.\n"
     "\n"
-    "  --task ID      of this task only\n"
+    "  --task ID      of this task only, as in 02.4, or one check of it, as in 02.4/sums\n"
     "  --seed N       draw sizes, worlds and values from N; else from a number that is printed\n"
     "  --json FILE    also write Gradescope's results.json\n"
     "  --autolab, -A  end with Autolab's line of scores\n"
@@ -55,14 +55,30 @@ static bool read_number(const char *text, uint64_t *number)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
+/* Is it the check's task, or its id? NULL: all are. */
+static bool is_asked(const char *asked, const struct check *check)
+{
+    size_t length = asked ? strlen(check->task) : 0;
+    if (!asked)
+        return true;
+    return strncmp(asked, check->task, length) == 0 &&
+           (!asked[length] ||
+            (asked[length] == '/' && strcmp(asked + length + 1, check->name) == 0));
+}
+
 static int check_asked(const struct asked *asked, struct fail *fail)
 {
-    const struct task *task = asked->task ? task_find(asked->task) : NULL;
-    if (asked->task && (!task || task->lesson != asked->lesson))
-        return fail_set(fail, -EINVAL,
-                        "lesson %02d has no task '%s'; its tasks are %02d.1, %02d.2, ...",
-                        asked->lesson, asked->task, asked->lesson, asked->lesson);
-    return 0;
+    for (const struct check *check = checks_of(asked->lesson); check->task; check++)
+        if (is_asked(asked->task, check))
+            return 0;
+    fail_set(fail, -EINVAL, "lesson %02d has no task or check '%s'; there are", asked->lesson,
+             asked->task ? asked->task : "");
+    for (size_t i = 0; i < TASKS; i++)
+        if (tasks[i].lesson == asked->lesson) {
+            size_t used = strlen(fail->text);
+            snprintf(fail->text + used, sizeof fail->text - used, " %s", tasks[i].id);
+        }
+    return fail->code;
 }
 
 static int read_flags(int argc, char **argv, struct asked *asked, struct fail *fail)
@@ -139,12 +155,14 @@ static int grade(const struct asked *asked, struct fail *fail)
     struct grading grading = {asked->lesson, asked->seed, outcomes, 0};
     printf("lesson %02d, seed %" PRIu64 "\n\n", asked->lesson, asked->seed);
     for (const struct check *check = checks_of(asked->lesson); check->task; check++) {
-        if (asked->task && strcmp(asked->task, check->task) != 0)
+        if (!is_asked(asked->task, check))
             continue;
+        if (grading.count && strcmp(outcomes[grading.count - 1].check->task, check->task) != 0)
+            report_task(&grading, outcomes[grading.count - 1].check->task);
         runner_run(check, asked->seed, &outcomes[grading.count++]);
-        if (!check[1].task || strcmp(check[1].task, check->task) != 0)
-            report_task(&grading, check->task);
     }
+    if (grading.count)
+        report_task(&grading, outcomes[grading.count - 1].check->task);
     report_total(&grading);
     if (asked->json && report_gradescope(&grading, asked->json) != 0)
         return fail_set(fail, -EIO, "cannot write %s: %s", asked->json, strerror(errno));

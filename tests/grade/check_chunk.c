@@ -1,0 +1,58 @@
+/* check_chunk: a vector's chunks and their parts. See lesson02.h. */
+#include "lesson02_allreduce/collective.h"
+#include "tests/grade/lesson02.h"
+#include "tests/grade/oracle.h"
+
+static int compare(struct grade *grade, const char *what, int number, struct slice found,
+                   struct slice right)
+{
+    return grade_expect(grade, found.begin == right.begin && found.count == right.count,
+                        "%s %d: expected %zu from %zu on, found %zu from %zu on", what, number,
+                        right.count, right.begin, found.count, found.begin);
+}
+
+/* Numbers from before the first to beyond the last. */
+static int compare_chunks(struct grade *grade, size_t count, int world)
+{
+    struct collective ring = {.count = count, .size_bytes = 4, .world = world};
+    char what[64];
+    int wrong = 0;
+    snprintf(what, sizeof what, "%zu elements, %d ranks: chunk", count, world);
+    for (int number = -2 * world; number <= 2 * world && !wrong; number++)
+        wrong = compare(grade, what, number, collective_chunk(&ring, number),
+                        oracle_slice(count, world, number));
+    return wrong;
+}
+
+int chunk_tile(struct grade *grade)
+{
+    int wrong = 0;
+    for (int world = 1; world <= 7; world++)
+        for (size_t count = 0; count < 2 * (size_t)world + 2 && !wrong; count++)
+            wrong = compare_chunks(grade, count, world);
+    return wrong || compare_chunks(grade, grade_odd(grade, 1000), grade_world(grade));
+}
+
+/* A slice in the middle of a vector, in parts of `most`. */
+static int compare_parts(struct grade *grade, struct slice slice, size_t most)
+{
+    char what[96];
+    int wrong = 0;
+    snprintf(what, sizeof what, "%zu elements from %zu on, at most %zu, part", slice.count,
+             slice.begin, most);
+    for (size_t from = 0; from <= slice.count + 2 * most && !wrong; from += most) {
+        size_t start = from < slice.count ? from : slice.count, left = slice.count - start;
+        struct slice right = {slice.begin + start, left < most ? left : most};
+        wrong = compare(grade, what, (int)(from / most), collective_part(slice, from, most), right);
+    }
+    return wrong;
+}
+
+int chunk_parts(struct grade *grade)
+{
+    size_t most = grade_draw(grade, 4, 9);
+    struct slice slice = {grade_draw(grade, 1, 50), 3 * most + grade_draw(grade, 1, most - 1)};
+    struct slice full = {slice.begin, 2 * most}, none = {slice.begin, 0};
+    return compare_parts(grade, slice, most) || compare_parts(grade, full, most) ||
+           compare_parts(grade, none, most) || compare_parts(grade, slice, slice.count + 1);
+}
