@@ -104,7 +104,9 @@ static void judge(struct outcome *outcome, int status, FILE *said)
     last_line(said, line, sizeof line);
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TODO) {
         outcome->verdict = VERDICT_UNWRITTEN;
-        line[strcspn(line, ":")] = '\0';
+        char *end = strstr(line, " written"); // what to do about it is said with the task
+        if (end)
+            end[strlen(" written")] = '\0';
         snprintf(outcome->text, sizeof outcome->text, "%s", line);
     } else if (outcome->text[0] == '\0' && WIFSIGNALED(status)) {
         snprintf(outcome->text, sizeof outcome->text, "expected no crash, found %s; %s",
