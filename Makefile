@@ -149,6 +149,10 @@ handbook: $(BUILD)/handbook ## what common/zoo_table.c says of each mistake, put
 texts: $(BUILD)/tasks ## what the texts quote of the tree, written anew: contracts, line counts, tasks
 	@sh common/course/texts.sh $(BUILD)
 
+check-texts: ## every command of every text, run in a fresh copy of the tree and compared (TEXTS="lesson01_single/README.md")
+	@sh common/install.sh install $(TO_BUILD)
+	@sh tests/texts/check.sh $(TEXTS)
+
 bench-peers: all ## against gloo, Open MPI and PyTorch (ROUNDS=5 WORLDS="2 4" PEERS OURS)
 	@sh tests/peers/bench_peers.sh $(BUILD)
 	@sh tests/peers/bench_train.sh $(BUILD)

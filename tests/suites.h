@@ -29,6 +29,7 @@ Suite *launch_cause_suite(void);
 Suite *launch_cores_suite(void);
 Suite *handbook_suite(void);
 Suite *documents_suite(void);
+Suite *texts_suite(void);
 Suite *translations_suite(void);
 Suite *install_suite(void);
 Suite *handin_suite(void);
@@ -160,6 +161,7 @@ static const struct suite_entry suites[] = {
     {"launch_cores", launch_cores_suite},
     {"handbook", handbook_suite},
     {"documents", documents_suite},
+    {"texts", texts_suite},
     {"translations", translations_suite},
     {"install", install_suite},
     {"handin", handin_suite},

@@ -25,6 +25,7 @@ for program in lesson01_single lesson02_allreduce lesson03_ddp lesson04_zero lau
     "build/$program" --help
 done > "$room/help" 2>&1
 
+# shellcheck disable=SC2046 # words, one each
 [ $# -gt 0 ] || set -- $(find . -name '*.md' ! -name '*.zh.md' ! -path './build/*' | sed 's,^\./,,' | sort)
 bad=0
 for text in "$@"; do

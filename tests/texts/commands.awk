@@ -2,7 +2,7 @@
 #
 #   awk -v out=FOLDER -f commands.awk TEXT.md     writes FOLDER/run.sh and FOLDER/expected
 #
-# Run are the commands of ```console blocks, and the code in the column "command" of tables under "Experiments". Each command
+# Run are the commands of ```console blocks, and the first code in the column "command" of tables under "Experiments". Each command
 # is announced by a line "@@ N" in what run.sh prints, and its exit code by "@@ exit CODE"; FOLDER/expected has the
 # same "@@ N", the line of the text, the code that is expected, and what the text shows. Before a block may stand
 #
@@ -46,7 +46,7 @@ function finish(   code) {
     code = match(command, /# exits with [0-9]+/) ? substr(command, RSTART + 13, RLENGTH - 13) + 0 : 0
     print "echo '@@ " ++number "'; if [ ! \"$skip\" ]; then" > script
     print command > script
-    print "echo \"@@ exit $?\"; else echo '@@ skipped'; fi" > script
+    print "echo \"@@ exit $? $SECONDS\"; else echo '@@ skipped'; fi" > script
     print "@@ " number " " FILENAME ":" at " " code " " (how == "" ? "all" : how) "\n" command "\n@@ shows" > expected
     printf "%s", shown > expected
     command = shown = ""
@@ -54,11 +54,13 @@ function finish(   code) {
 
 function goes_on(line) { return line ~ /\\$/ }
 
-function table_row(   cells, count, code) {
-    count = split($0, cells, / *[|] */)
-    if (cells[3] == "command" || cells[3] !~ /^`.*`$/)
+function table_row(   cells, code) {
+    split($0, cells, / *[|] */)
+    if (!match(cells[3], /`[^`]*`/))
         return
-    code = substr(cells[3], 2, length(cells[3]) - 2)
+    code = substr(cells[3], RSTART + 1, RLENGTH - 2)
+    if (code !~ /^(make|build\/|for |sh |[A-Z_]+=)/)
+        return
     how = "row"
     print "cd \"$root\"" > script
     command = code

@@ -1,6 +1,7 @@
 # compare: what commands printed, against what a text shows. See commands.awk.
 #
-#   awk -f compare.awk EXPECTED PRINTED     complains of each command that prints something else; 1 when one does
+#   awk -f compare.awk EXPECTED PRINTED     complains of each command that prints something else; 1 when one does.
+#                                           Says which took long.
 #
 # Of what a text shows, `...` stands for any lines, also none; nothing shown: anything may be printed. Words are compared one by
 # one, and what differs from run to run, or from machine to machine, is masked on both sides, here and nowhere else:
@@ -143,7 +144,7 @@ function judge(   i, lines) {
     ran++
     if (exit_code != codes[number])
         complain("leaves with " exit_code ", expected " codes[number])
-    else if (shows == 0)
+    else if (shows < 1)
         return
     else if (how == "row") {
         if (!holds_numbers())
@@ -174,12 +175,22 @@ NR == FNR { texts[last] = texts[last] $0 "\n"; next }
     exit_code = "none"
     next
 }
-/^@@ exit [0-9]+$/ { exit_code = $3; next }
+/^@@ exit [0-9]+ [0-9]+$/ {
+    exit_code = $3
+    if ($4 - ended >= 20)
+        print place[number] ": took " $4 - ended " s"
+    ended = $4
+    next
+}
 /^@@ skipped$/ { skipped = 1; next }
 /^make(\[[0-9]+\])?: (Entering|Leaving) directory|^  build\/[A-Za-z0-9_\/.]+$/ { next }
 { printed[++prints] = $0 }
 END {
     judge()
+    if (number + 0 != last + 0) {
+        print place[last] ": was not come to: a command before it ended the shell"
+        bad = 1
+    }
     printf "%d commands%s\n", ran, skips ? ", " skips " left out" : ""
     exit bad
 }
