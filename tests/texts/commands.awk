@@ -2,7 +2,8 @@
 #
 #   awk -v out=FOLDER -f commands.awk TEXT.md     writes FOLDER/run.sh and FOLDER/expected
 #
-# Run are the commands of ```console blocks, and the first code in the column "command" of tables under "Experiments". Each command
+# Run are the commands of ```console blocks, and the code with which a cell begins in the column "command" of tables under
+# "Experiments": before that of a long one stands "(minutes)", say, and it is not run. A text has one shell; each block begins at the root. Each command
 # is announced by a line "@@ N" in what run.sh prints, and its exit code by "@@ exit CODE"; FOLDER/expected has the
 # same "@@ N", the line of the text, the code that is expected, and what the text shows. Before a block may stand
 #
@@ -56,10 +57,10 @@ function goes_on(line) { return line ~ /\\$/ }
 
 function table_row(   cells, code) {
     split($0, cells, / *[|] */)
-    if (!match(cells[3], /`[^`]*`/))
+    if (!match(cells[3], /^`[^`]*`/))
         return
     code = substr(cells[3], RSTART + 1, RLENGTH - 2)
-    if (code !~ /^(make|build\/|for |sh |[A-Z_]+=)/)
+    if (code !~ /^(make|build\/|for |sh |[A-Z_]+=|\$[A-Z])/)
         return
     how = "row"
     print "cd \"$root\"" > script

@@ -12,6 +12,7 @@ NR == FNR {
 /^```sh$/ { inside = 1; next }
 /^```/ { inside = 0; next }
 inside && /build\/|ARGS=/ {
+    sub(/ #.*/, "")
     sub(/.*(build\/|ARGS=)/, "") # what stands before is another program's
     while (match($0, /--[a-z][a-z0-9-]*/)) {
         flag = substr($0, RSTART, RLENGTH)
