@@ -25,6 +25,22 @@ START_TEST(the_pages_have_one_shape)
 }
 END_TEST
 
+START_TEST(a_lesson_that_is_not_translated_is_named)
+{
+    struct program program;
+    struct folder folder;
+    folder_open(&folder);
+    program_run(&program, folder.path,
+                "mkdir lesson09_x; echo '# X' | tee lesson09_x/README.md README.md README.zh.md; "
+                "sh " SOURCE_DIR "/tests/translations.sh .");
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_msg(strstr(program.out, "there is no lesson09_x/README.zh.md") != NULL, "%s",
+                  program.out);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 /* A tree of docs/a.md and docs/a.zh.md, beside b.md and b.zh.md with a heading each, c.md, d.zh.md, and a glossary.
  * Of these two texts, the one complaint holds `said`; NULL: there is none. */
 static const struct text {
@@ -107,6 +123,7 @@ Suite *translations_suite(void)
     Suite *suite = suite_create("translations");
     TCase *tcase = tcase_create("translations");
     tcase_add_test(tcase, the_pages_have_one_shape);
+    tcase_add_test(tcase, a_lesson_that_is_not_translated_is_named);
     tcase_add_loop_test(tcase, where_they_part_is_named, 0, sizeof texts / sizeof *texts);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -160,7 +160,9 @@ END {
         if (pages[p] ~ /\.zh\.md$/ && pages[p] != glossary)
             look_for_words(pages[p])
     for (p = 1; p <= page_count; p++)
-        if (pages[p] !~ /\.zh\.md$/ && in_chinese(pages[p]) in seen)
+        if (in_chinese(pages[p]) in seen)
             compare(pages[p], in_chinese(pages[p]))
+        else if (pages[p] ~ /^(lesson0[0-9]_[a-z]*\/)?README\.md$/)
+            complain(pages[p], "there is no " in_chinese(pages[p]))
     exit bad
 }
