@@ -18,6 +18,7 @@ refuse() { # SENTENCE...
 usage="make autograder LESSON=02 FOR=gradescope OUT=autograder.zip, or FOR=autolab OUT=folder"
 lesson_find "${1-}" || refuse "expected a lesson from 1 to 4, found '${1-}': $usage"
 site=${2-} out=${3-}
+case $site in gradescope | autolab) ;; *) refuse "FOR: expected gradescope or autolab, found '$site': $usage" ;; esac
 [ -n "$out" ] || refuse "OUT is not given: $usage"
 [ ! -e "$out" ] || refuse "$out is there already, and stays as it is: name another"
 [ -d "$(dirname "$out")" ] || refuse "$out: there is no folder $(dirname "$out")"
@@ -39,6 +40,5 @@ autolab)
     git archive --format=tar -o "$work/packed" --add-file="$work/lesson" --prefix=course/ HEAD || exit 1
     mkdir "$out" && cp "$work/packed" "$out/autograde.tar" && cp "$here/autograde-Makefile" "$out/" || exit 1
     ;;
-*) refuse "FOR: expected gradescope or autolab, found '$site': $usage" ;;
 esac
 echo "$out: lesson $lesson for $site, as of commit $(git rev-parse --short HEAD); docs/instructor.md says where to put it"
