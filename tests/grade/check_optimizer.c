@@ -23,10 +23,12 @@ struct twin {
     double w[COUNT], m[COUNT], v[COUNT];
 };
 
+/* Not near 0: there epsilon would show where it is not looked for. */
 static float gradient_of(const struct grade *grade, const struct course *course, size_t update,
                          size_t i)
 {
-    return (float)course->gradient * (grade_value(grade, update + 1, i) + 0.25f);
+    float value = grade_value(grade, update + 1, i);
+    return (float)course->gradient * (value + copysignf(0.5f, value));
 }
 
 static void twin_sgd(struct twin *twin, const struct course *course, size_t i, double g)

@@ -49,7 +49,7 @@ mains=
 for file in $files; do
     cmp -s "$FROM/$file" "$file" && continue
     object=$work/$(echo "$file" | tr / -).o
-    eval "$flags -c \"\$FROM/\$file\" -o \"\$object\"" || fail 1 "$FROM/$file cannot be built; see above"
+    eval "$flags -Wno-error -c \"\$FROM/\$file\" -o \"\$object\"" || fail 1 "$FROM/$file cannot be built; see above"
     case $file in
     */main.c) mains="$mains $file=$object" ;;
     *) objects="$objects $object" ;;
@@ -64,8 +64,10 @@ link() { # PROGRAM OBJECT...
         fail 1 "$program cannot be linked; see above"
 }
 
-# The programs that checks start, beside a grader of its own.
+# The programs that checks start, beside a grader of its own. Those of later lessons no check starts.
 for room in lesson0[1-4]_*; do
+    room_lesson=${room#lesson}
+    [ "${room_lesson%%_*}" -le "$lesson" ] || continue
     main=$build/objects/$room/main.o
     for given in $mains; do
         [ "${given%%=*}" = "$room/main.c" ] && main=${given#*=}

@@ -11,7 +11,9 @@
 /* Part `index` of `parts`, counted around: -1 is the last. Sizes differ by one at most, the longer first. */
 struct slice oracle_slice(size_t count, int parts, int index);
 
-/* in (count): rank's vector, from the check's numbers. It repeats nowhere, and its sums are not exact. */
+/* Element i of rank's vector, and all (count) of it. It repeats nowhere, and its sums are not exact: they
+ * show the order in which they were added. */
+float oracle_share(const struct grade *grade, int rank, size_t i);
 void oracle_fill(const struct grade *grade, int rank, float *in, size_t count);
 
 /* Element i of the sum over all ranks, added in the ring's order: that of chunk c begins at rank c + 1. */

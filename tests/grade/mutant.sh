@@ -1,0 +1,38 @@
+#!/bin/sh
+# mutant: does a mutant of the solution lose the points it should, and no others?
+#
+#   SEED=N sh tests/grade/mutant.sh BUILD NAME     NAME: 02-name, a file of tests/grade/mutants
+#
+# A mutant is the solution with one mistake: a unified diff of one file. Before the diff stand what the
+# mistake is, and the checks of its lesson that it loses, in one line or more:
+#
+#   loses: 02.4/sums 02.6/step
+#
+# Prints a line; where the mutant loses other points, also what the grader said. Exit code 1 then.
+set -u
+
+build=$1
+name=$2
+patch=tests/grade/mutants/$name.patch
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+trap 'exit 1' INT TERM HUP
+
+complain() { # SENTENCE
+    printf '%s: %s\n%s\n' "$name" "$1" "$(cat "$tree/out")" >&2 # in one go: others write, too
+    exit 1
+}
+
+words() { tr ' ' '\n' | grep . | sort | tr '\n' ' '; }
+
+for file in $("$build/grade" 04 --files); do
+    mkdir -p "$tree/$(dirname "$file")"
+    cp "$file" "$tree/$file"
+done
+patch -s -p1 -d "$tree" <"$patch" >"$tree/out" 2>&1 || complain "the diff does not fit any more"
+FROM=$tree sh tests/grade/grade.sh "$build" "${name%%-*}" --seed "$SEED" >"$tree/out" 2>&1
+grep -q '^total' "$tree/out" || complain "it was not graded"
+says=$(sed -n 's/^loses: *//p' "$patch" | words)
+found=$(awk '$1 ~ /^[0-9][0-9][.][0-9]+\// && $2 ~ /^-/ { print $1 }' "$tree/out" | words)
+[ "$found" = "$says" ] || complain "expected to lose ${says}and no other, lost ${found:-nothing }"
+echo "$name: loses $found"
