@@ -26,6 +26,7 @@ packages=$(echo "$packages" | tr '\n' ' ')
 if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
     refuse "apt-get and dpkg-deb are missing: make the archive on a Debian or Ubuntu as the room has; elsewhere install once, by hand, what README.md names"
 fi
+# shellcheck source=/dev/null
 system=$(. /etc/os-release && echo "${VERSION_CODENAME:-$ID}")
 processor=$(dpkg --print-architecture)
 name=offline-$system-$processor

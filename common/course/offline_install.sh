@@ -16,6 +16,7 @@ refuse() { # SENTENCE...
     exit 2
 }
 
+# shellcheck source=/dev/null
 found=$(. /etc/os-release && echo "${VERSION_CODENAME:-$ID}")
 [ "$found" = "$system" ] || refuse "the packages here are of $system, this machine has $found: make an archive on one like it"
 found=$(dpkg --print-architecture)

@@ -21,6 +21,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
+# shellcheck source=/dev/null
 system=$(. /etc/os-release && echo "$VERSION_CODENAME")
 # shellcheck disable=SC2016 # apt-get's own variable
 mirror=$(apt-get indextargets --format '$(SITE)' "Codename: $system" 'Created-By: Packages' | head -n 1)
