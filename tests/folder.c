@@ -10,10 +10,15 @@
 #include <unistd.h>
 #include <zlib.h>
 
+static const char *root(void)
+{
+    const char *given = getenv("TMPDIR");
+    return given ? given : "/tmp";
+}
+
 void folder_open(struct folder *folder)
 {
-    const char *root = getenv("TMPDIR");
-    snprintf(folder->path, sizeof folder->path, "%s/staircase-XXXXXX", root ? root : "/tmp");
+    snprintf(folder->path, sizeof folder->path, "%s/staircase-%d-XXXXXX", root(), (int)getpid());
     ck_assert_ptr_nonnull(mkdtemp(folder->path));
 }
 
@@ -35,6 +40,18 @@ static void remove_tree(int parent, const char *path)
 void folder_close(struct folder *folder)
 {
     remove_tree(AT_FDCWD, folder->path);
+}
+
+void folder_close_all(void)
+{
+    char prefix[64];
+    int length = snprintf(prefix, sizeof prefix, "staircase-%d-", (int)getpid());
+    DIR *directory = opendir(root());
+    ck_assert_ptr_nonnull(directory);
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory))
+        if (strncmp(entry->d_name, prefix, (size_t)length) == 0)
+            remove_tree(dirfd(directory), entry->d_name);
+    closedir(directory);
 }
 
 const char *folder_path(const struct folder *folder, const char *name, char path[512])

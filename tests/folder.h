@@ -9,11 +9,14 @@ struct folder {
     char path[256];
 };
 
-/* A fresh directory under $TMPDIR or /tmp. */
+/* A fresh directory under $TMPDIR or /tmp, which bears this process's number. */
 void folder_open(struct folder *folder);
 
 /* Removes it with the files in it. */
 void folder_close(struct folder *folder);
+
+/* All that this process has open. */
+void folder_close_all(void);
 
 /* The path of a file in it; `path` has 512 bytes. Returns path. */
 const char *folder_path(const struct folder *folder, const char *name, char path[512]);

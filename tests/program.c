@@ -1,6 +1,7 @@
 /* program: fork, exec, wait, with files for the output. See the header. */
 #include "tests/program.h"
 #include "tests/folder.h"
+#include "tests/unwritten.h"
 #include "tests/watched.h"
 
 #include "common/clock.h"
@@ -89,6 +90,23 @@ static char *content(FILE *file)
     return text;
 }
 
+bool program_gone(const struct program *program)
+{
+    struct pollfd lifeline = {.fd = program->lifeline, .events = POLLIN};
+    char byte;
+    return poll(&lifeline, 1, GONE_MS) == 1 && read(program->lifeline, &byte, 1) == 0;
+}
+
+/* What it has started may still use the test's folders. */
+static void end_if_unwritten(const struct program *program)
+{
+    if (!strstr(program->err, "is not yet written") && !strstr(program->out, "is not yet written"))
+        return;
+    program_gone(program);
+    unwritten_if_said(program->err);
+    unwritten_if_said(program->out);
+}
+
 void program_wait(struct program *program)
 {
     int status;
@@ -106,19 +124,13 @@ void program_wait(struct program *program)
     program->err = content(program->files[1]);
     ck_assert_msg(ended == program->pid, "it did not end in %g s; it printed:\n%s%s",
                   patience_seconds, program->out, program->err);
+    end_if_unwritten(program);
 }
 
 void program_run(struct program *program, const char *folder, const char *command)
 {
     program_start(program, folder, command);
     program_wait(program);
-}
-
-bool program_gone(const struct program *program)
-{
-    struct pollfd lifeline = {.fd = program->lifeline, .events = POLLIN};
-    char byte;
-    return poll(&lifeline, 1, GONE_MS) == 1 && read(program->lifeline, &byte, 1) == 0;
 }
 
 /* Below the ports that are given out, from a place of this process's own. */

@@ -1,7 +1,9 @@
 /* ranks: forks real ranks and collects how they end. See the header. */
 #include "tests/ranks.h"
+#include "tests/unwritten.h"
 
 #include "common/clock.h"
+#include "common/todo.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -221,6 +223,9 @@ void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result)
         memcpy(result->log[rank], run.reports[rank].log, RANKS_TEXT_BYTES);
     }
     munmap(run.reports, reports_bytes);
+    for (int rank = 0; rank < plan->world; rank++)
+        if (result->code[rank] == EXIT_TODO)
+            unwritten_in_child();
 }
 
 void ranks_run(int world, ranks_body *body, void *context, struct ranks_result *result)

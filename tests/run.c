@@ -4,6 +4,7 @@
  */
 #include "tests/side_by_side.h"
 #include "tests/suites.h"
+#include "tests/verdict.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -41,13 +42,12 @@ static int choose(int count, char **names, const struct suite_entry *chosen[SUIT
 /* In this process, one after the other. */
 static int run_in_turn(const struct suite_entry *const *chosen, int count)
 {
-    SRunner *runner = srunner_create(NULL);
-    for (int i = 0; i < count; i++)
-        srunner_add_suite(runner, chosen[i]->make());
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    struct verdict all = {0};
+    for (int i = 0; i < count; i++) {
+        struct verdict verdict = verdict_of(chosen[i]->name, chosen[i]->make());
+        verdict_add(&all, &verdict);
+    }
+    return all.failures + all.errors == 0 ? 0 : 1;
 }
 
 /* The longest begin first, or they would be left over at the end: these, of which most only wait for

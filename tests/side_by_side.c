@@ -1,5 +1,6 @@
 /* side_by_side: forks a runner per suite, a few at a time. See the header. */
 #include "tests/side_by_side.h"
+#include "tests/verdict.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -8,18 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a suite's process leaves for the one that started it. */
-struct counts {
-    int checks, failed;
-};
-
 struct crowd {
-    struct side *sides; // (count)
-    struct counts *counts;
+    struct side *sides;       // (count)
+    struct verdict *verdicts; // (count): shared with the suites' processes
     size_t count, begun, over;
     int ended_by; // the signal that ended all of it; 0: none
     sigset_t ending, before;
 };
+
+static int failed_of(const struct verdict *verdict)
+{
+    return verdict->failures + verdict->errors;
+}
 
 static void live(const struct crowd *crowd, size_t index)
 {
@@ -29,12 +30,9 @@ static void live(const struct crowd *crowd, size_t index)
     dup2(fileno(side->output), 2);
     Suite *suite = side->make(); // which may say that it skips something
     fflush(stdout);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    crowd->counts[index].checks = srunner_ntests_run(runner);
-    crowd->counts[index].failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    exit(crowd->counts[index].failed > 0); // not _exit: a leak of a suite's own is looked for
+    crowd->verdicts[index] = verdict_of(side->name, suite);
+    exit(failed_of(&crowd->verdicts[index]) >
+         0); // not _exit: a leak of a suite's own is looked for
 }
 
 static void begin(struct crowd *crowd)
@@ -72,7 +70,7 @@ static void end(struct crowd *crowd, pid_t pid, int status)
     crowd->over++;
     if (!crowd->ended_by)
         print_all(side->output);
-    if (side->failed && !crowd->ended_by && crowd->counts[side - crowd->sides].failed == 0)
+    if (side->failed && !crowd->ended_by && failed_of(&crowd->verdicts[side - crowd->sides]) == 0)
         printf("%s: its process %s %d\n", side->name,
                WIFEXITED(status) ? "left with" : "was ended by signal",
                WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
@@ -97,21 +95,20 @@ static void heed_signals(struct crowd *crowd)
 static void sum_up(const struct crowd *crowd)
 {
     const char *before = ": ";
-    int checks = 0, failed = 0;
+    struct verdict all = {0};
     for (size_t i = 0; i < crowd->count; i++)
         if (crowd->sides[i].failed)
             print_all(crowd->sides[i].output);
-    for (size_t i = 0; i < crowd->count; i++) {
-        checks += crowd->counts[i].checks;
-        failed += crowd->counts[i].failed;
-    }
-    printf("%zu suites, %d checks, %d failed", crowd->count, checks, failed);
+    for (size_t i = 0; i < crowd->count; i++)
+        verdict_add(&all, &crowd->verdicts[i]);
+    printf("%zu suites, %d checks, %d failed", crowd->count, all.checks, failed_of(&all));
     for (size_t i = 0; i < crowd->count; i++) {
         if (!crowd->sides[i].failed)
             continue;
         printf("%s%s", before, crowd->sides[i].name);
         before = ", ";
     }
+    verdict_print_todo(&all);
     printf("\n");
 }
 
@@ -135,10 +132,10 @@ static void run_all(struct crowd *crowd, size_t jobs)
 int side_by_side(struct side *sides, size_t count, size_t jobs)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    size_t bytes = (count + 1) * sizeof(struct counts);
+    size_t bytes = (count + 1) * sizeof(struct verdict);
     struct crowd crowd = {.sides = sides, .count = count};
-    crowd.counts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (crowd.counts == MAP_FAILED)
+    crowd.verdicts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (crowd.verdicts == MAP_FAILED)
         return 2;
     sigemptyset(&crowd.ending);
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
@@ -150,6 +147,6 @@ int side_by_side(struct side *sides, size_t count, size_t jobs)
     int failed = 0;
     for (size_t i = 0; i < count; i++)
         failed += sides[i].failed;
-    munmap(crowd.counts, bytes);
+    munmap(crowd.verdicts, bytes);
     return crowd.ended_by ? 128 + crowd.ended_by : failed > 0;
 }
