@@ -3,7 +3,7 @@
  *
  * A body that is not yet written cannot return a number that means so: half of them return none. So
  * it ends its process, in one sentence, with a code that the launcher hands on, that the tests show as
- * TODO and not as failed, and that the grader gives no points for.
+ * to do and not as failed, and that the grader gives no points for.
  *
  * A file that includes this is not finished. What its missing bodies will use is no mistake yet.
  */

@@ -15,7 +15,7 @@ void folder_open(struct folder *folder);
 /* Removes it with the files in it. */
 void folder_close(struct folder *folder);
 
-/* All that this process has open. */
+/* All that this process has open, as far as it can: no assertion. */
 void folder_close_all(void);
 
 /* The path of a file in it; `path` has 512 bytes. Returns path. */

@@ -173,11 +173,10 @@ static void kill_left(const struct run *run)
 static void wait_all(struct run *run, struct ranks_result *result)
 {
     static const struct timespec moment = {.tv_nsec = 500 * 1000};
-    double begun = clock_seconds();
+    double begun = clock_seconds(), limit = RANKS_LIMIT_SECONDS;
     bool killed = false;
     for (int left = run->plan->world; left > 0;) {
-        if (!killed &&
-            (left <= run->plan->stops || clock_seconds() - begun > RANKS_LIMIT_SECONDS)) {
+        if (!killed && (left <= run->plan->stops || clock_seconds() - begun > limit)) {
             killed = true;
             kill_left(run);
         }
@@ -188,6 +187,7 @@ static void wait_all(struct run *run, struct ranks_result *result)
                 result->code[rank] = RANKS_TIMED_OUT;
             run->pids[rank] = 0;
             left--;
+            limit = result->code[rank] == EXIT_TODO ? 0 : limit; // nobody would come for the others
         }
         nanosleep(&moment, NULL);
     }
