@@ -9,6 +9,8 @@
 #include "tests/grade/drawn.h"
 #include "tests/overlapped.h"
 
+#include <signal.h>
+
 enum { PATIENCE_MS = 4000, ROUNDS = 5 };
 
 /* A backward that the check holds up. */
@@ -17,12 +19,15 @@ struct hold {
     bool until_begun;    // before the last tensor is announced, a bucket must have begun
     size_t begun_before; // that had, then
     double seconds;      // that each tensor takes
+    bool dies;           // before the last tensor is announced
 };
 
 static void on_ready(void *context, size_t tensor)
 {
     struct hold *hold = context;
     ranks_pause(hold->seconds);
+    if (tensor == 0 && hold->dies)
+        raise(SIGKILL);
     for (int i = 0; tensor == 0 && hold->until_begun && i < PATIENCE_MS; i++) {
         hold->begun_before = worker_begun(&hold->overlapped.ddp.worker);
         if (hold->begun_before > 0)
@@ -114,5 +119,35 @@ int overlap_pays(struct grade *grade)
         .link = {.bytes_per_second = 1e8, .latency_seconds = 0.003, .straggler = -1}};
     struct ranks_result result;
     grade_plan(&plan, &result);
+    return grade_result(grade, &result);
+}
+
+/* --- a rank that is killed ------------------------------------------------------------------- */
+
+/* The last rank dies in backward; all others hear of it at the end of the step. */
+static int killed_body(struct ranks_self *self)
+{
+    const struct drawn *drawn = self->context;
+    struct hold hold = {.dies = self->rank == self->world - 1};
+    int wrong = overlapped_open(&hold.overlapped, self, drawn->arguments, on_ready, &hold);
+    if (wrong)
+        return 1;
+    struct step step = sampler_step(&hold.overlapped.run->sampler, 0);
+    int error = overlapped_gradient(&hold.overlapped, &step);
+    self->fail = (struct fail){0}; // it was to be told
+    return ranks_expect(self, error < 0, "a rank was killed: expected an error, found %d", error);
+}
+
+int overlap_killed(struct grade *grade)
+{
+    struct drawn drawn =
+        drawn_flags(grade, 3, "--batch 17 --first-bucket-kb 0.01 --bucket-kb 0.1 --steps 9");
+    struct ranks_plan plan = {.world = grade_world(grade),
+                              .body = killed_body,
+                              .context = &drawn,
+                              .timeout_seconds = GRADE_TIMEOUT_SECONDS};
+    struct ranks_result result;
+    grade_plan(&plan, &result);
+    result.code[plan.world - 1] = 0;
     return grade_result(grade, &result);
 }

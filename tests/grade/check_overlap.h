@@ -9,5 +9,6 @@
 
 int overlap_early(struct grade *grade);
 int overlap_pays(struct grade *grade);
+int overlap_killed(struct grade *grade);
 
 #endif

@@ -7,7 +7,7 @@
 #include "tests/grade/oracle.h"
 #include "tests/grade/sharded.h"
 
-#include <string.h>
+#include <signal.h>
 
 enum { LAYERS = 4, UPDATES = 5, PASSES = 2 };
 
@@ -262,4 +262,40 @@ static int bytes_body(struct ranks_self *self)
 int stage3_bytes(struct grade *grade)
 {
     return on_ranks(grade, bytes_body, FLAGS);
+}
+
+/* --- a rank that is killed ------------------------------------------------------------------- */
+
+static void on_ready_die(void *context, size_t tensor)
+{
+    (void)context;
+    (void)tensor;
+    raise(SIGKILL);
+}
+
+/* The last rank dies in backward; all others go on to its end, with whatever numbers, and hear of it. */
+static int killed_body(struct ranks_self *self)
+{
+    struct sharded sharded;
+    if (sharded_open(&sharded, self, 3))
+        return 1;
+    if (self->rank == self->world - 1)
+        sharded.run->trainer.listener.on_ready = on_ready_die;
+    struct step step = sampler_step(&sharded.run->sampler, 0);
+    int error = sharded_reduce(&sharded, &step);
+    self->fail = (struct fail){0}; // it was to be told
+    return ranks_expect(self, error < 0, "a rank was killed: expected an error, found %d", error);
+}
+
+int stage3_killed(struct grade *grade)
+{
+    struct drawn drawn = drawn_flags(grade, LAYERS, FLAGS);
+    struct ranks_plan plan = {.world = grade_world(grade),
+                              .body = killed_body,
+                              .context = &drawn,
+                              .timeout_seconds = GRADE_TIMEOUT_SECONDS};
+    struct ranks_result result;
+    grade_plan(&plan, &result);
+    result.code[plan.world - 1] = 0;
+    return grade_result(grade, &result);
 }

@@ -11,5 +11,6 @@ int stage3_here(struct grade *grade);
 int stage3_updates(struct grade *grade);
 int stage3_kept(struct grade *grade);
 int stage3_bytes(struct grade *grade);
+int stage3_killed(struct grade *grade);
 
 #endif
