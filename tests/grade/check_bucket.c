@@ -1,10 +1,10 @@
 /*
- * check_bucket: is the plan one that every rank can send by? See the header.
+ * check_bucket: is the plan one that every rank can send by? See lesson03.h.
  *
  * Three questions of their own: do buckets tile the slab (with any caps), do they close where they are full (their
  * slices not looked at), and what becomes of orders that jump (under caps that never matter).
  */
-#include "tests/grade/check_bucket.h"
+#include "tests/grade/lesson03.h"
 #include "tests/grade/drawn.h"
 
 enum { MODELS = 60, LAYERS = 6, HUGE_BYTES = 1 << 20, SOME_BYTES = 600 };

@@ -1,10 +1,10 @@
 /*
- * check_ddp: does each bucket leave when its last tensor has come, in its turn, once? See the header.
+ * check_ddp: does each bucket leave when its last tensor has come, in its turn, once? See lesson03.h.
  *
  * The plan is made by hand and what is submitted goes to the check instead of the worker, so that neither of
  * these tasks need be written.
  */
-#include "tests/grade/check_ddp.h"
+#include "tests/grade/lesson03.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/wire.h"
 #include "lesson03_ddp/ddp.h"

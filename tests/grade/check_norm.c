@@ -1,9 +1,9 @@
 /*
- * check_norm: is the norm of the parts that of the whole, bit for bit? See the header.
+ * check_norm: is the norm of the parts that of the whole, bit for bit? See lesson04.h.
  *
  * The shard is made by hand, and the gradient is drawn: nothing of tasks 04.1 and 04.2 is asked.
  */
-#include "tests/grade/check_norm.h"
+#include "tests/grade/lesson04.h"
 #include "lesson01_single/norm.h"
 #include "lesson02_allreduce/wire.h"
 #include "tests/grade/oracle.h"

@@ -1,10 +1,10 @@
 /*
- * check_overlap: do buckets travel while backward computes? See the header.
+ * check_overlap: do buckets travel while backward computes? See lesson03.h.
  *
  * First by the order of events: backward does not go on to its last tensor before a bucket has begun. Then by
  * time: backward sleeps as if it computed, links are slow, so that both are the same on any machine.
  */
-#include "tests/grade/check_overlap.h"
+#include "tests/grade/lesson03.h"
 #include "common/clock.h"
 #include "tests/grade/drawn.h"
 #include "tests/overlapped.h"

@@ -1,9 +1,9 @@
 /*
- * check_shard: is every element owned by one rank, and by the one that has its sum? See the header.
+ * check_shard: is every element owned by one rank, and by the one that has its sum? See lesson04.h.
  *
  * Plans by hand, buckets smaller than the world among them; no rank is started.
  */
-#include "tests/grade/check_shard.h"
+#include "tests/grade/lesson04.h"
 #include "lesson04_zero/shard.h"
 #include "tests/grade/drawn.h"
 #include "tests/grade/oracle.h"

@@ -1,5 +1,5 @@
-/* check_stage2: does a gradient live only until its owner has the sum? See the header. */
-#include "tests/grade/check_stage2.h"
+/* check_stage2: does a gradient live only until its owner has the sum? See lesson04.h. */
+#include "tests/grade/lesson04.h"
 #include "tests/grade/sharded.h"
 
 #include <sys/mman.h>

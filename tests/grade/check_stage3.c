@@ -1,9 +1,9 @@
 /*
- * check_stage3: are a layer's parameters there when it computes, and gone when it has? See the header.
+ * check_stage3: are a layer's parameters there when it computes, and gone when it has? See lesson04.h.
  *
  * The walks ask for the layers as a pass would, without computing, so that nothing of stage 2 is asked.
  */
-#include "tests/grade/check_stage3.h"
+#include "tests/grade/lesson04.h"
 #include "tests/grade/oracle.h"
 #include "tests/grade/sharded.h"
 

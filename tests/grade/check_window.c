@@ -1,11 +1,11 @@
 /*
- * check_window: is a window of micro-batches one update? See the header.
+ * check_window: is a window of micro-batches one update? See lesson03.h.
  *
  * The ranks of most checks are trainers of one process, one after another: what each announces and leaves in its
  * slab needs no network. The right gradient is the true one of the window's samples, in double, sample by
  * sample, and how far float may be from it (bound.h).
  */
-#include "tests/grade/check_window.h"
+#include "tests/grade/lesson03.h"
 #include "lesson01_single/bound.h"
 #include "lesson03_ddp/ddp.h"
 #include "tests/grade/drawn.h"

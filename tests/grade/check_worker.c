@@ -1,5 +1,5 @@
-/* check_worker: is the worker a queue, and a thread of its own? See the header. */
-#include "tests/grade/check_worker.h"
+/* check_worker: is the worker a queue, and a thread of its own? See lesson03.h. */
+#include "tests/grade/lesson03.h"
 #include "lesson03_ddp/worker.h"
 
 #include <errno.h>

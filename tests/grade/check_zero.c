@@ -1,5 +1,5 @@
-/* check_zero: is a sharded step lesson 3's, at an all-reduce's price? See the header. */
-#include "tests/grade/check_zero.h"
+/* check_zero: is a sharded step lesson 3's, at an all-reduce's price? See lesson04.h. */
+#include "tests/grade/lesson04.h"
 #include "tests/grade/sharded.h"
 
 enum { STEPS = 3, UPDATES = 5 };

@@ -1,9 +1,5 @@
 /* lesson03: the table of the checks of lesson 3. See grade.h. */
-#include "tests/grade/check_bucket.h"
-#include "tests/grade/check_ddp.h"
-#include "tests/grade/check_overlap.h"
-#include "tests/grade/check_window.h"
-#include "tests/grade/check_worker.h"
+#include "tests/grade/lesson03.h"
 
 const struct check lesson03_checks[] = {
     {"03.1", "tiles", KIND_CORRECT, 8, "buckets tile the slab, each tensor whole in one",

@@ -1,9 +1,5 @@
 /* lesson04: the table of the checks of lesson 4. See grade.h. */
-#include "tests/grade/check_norm.h"
-#include "tests/grade/check_shard.h"
-#include "tests/grade/check_stage2.h"
-#include "tests/grade/check_stage3.h"
-#include "tests/grade/check_zero.h"
+#include "tests/grade/lesson04.h"
 
 const struct check lesson04_checks[] = {
     {"04.1", "tiles", KIND_CORRECT, 6, "every element has one owner", shard_tiles, 0},
