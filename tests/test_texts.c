@@ -119,6 +119,7 @@ static const struct shown {
     {"<!-- texts: cut MANY=1 -->\n```console\n$ seq $MANY\n1\n2\n```\n```console\n$ echo "
      "$MANY.\n.\n```\n",
      NULL},
+    {"<!-- texts: short 9999 => 3 -->\n```console\n$ seq 9999\n1\n...\n9999\n```\n", NULL},
     {"<!-- texts: needs no-such-program -->\n```console\n$ false\n```\n", NULL},
     {"## Experiments\n\n| e | command | you expect | here | yours |\n|---|---|---|---|---|\n"
      "| x | `A=1; echo 0.5 12345 7` | y | 0.5, 12345 and 8, in 3.1 s | |\n",

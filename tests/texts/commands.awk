@@ -9,6 +9,7 @@
 #
 #   <!-- texts: cut NAME=VALUE... -->     for this block the environment holds these, so that less is run: what it
 #                                         prints is then some of what the text shows
+#   <!-- texts: short WORDS => OTHERS --> the same by other words in the command
 #   <!-- texts: needs PROGRAM -->         run where there is such a program
 #   <!-- texts: times -->                 all numbers are times: only the words are compared
 #   <!-- texts: not run: WHY -->          too long for a test
@@ -21,6 +22,8 @@ function begin_block() {
     next_how = ""
     if (how ~ /^cut /)
         print "export " substr(how, 5) > script
+    if (how ~ /^short /)
+        split(substr(how, 7), shorter, / => /)
     if (how ~ /^needs /)
         print "command -v " substr(how, 7) " >/dev/null || skip=1" > script
     if (how ~ /^not run/)
@@ -41,10 +44,12 @@ function end_block(   names, count, i) {
 }
 
 # The command at hand is whole: `command` in one or several lines, begun at line `at`.
-function finish(   code) {
+function finish(   code, at_word) {
     if (command == "")
         return
     code = match(command, /# exits with [0-9]+/) ? substr(command, RSTART + 13, RLENGTH - 13) + 0 : 0
+    if (how ~ /^short / && (at_word = index(command, shorter[1])))
+        command = substr(command, 1, at_word - 1) shorter[2] substr(command, at_word + length(shorter[1]))
     print "echo '@@ " ++number "'; if [ ! \"$skip\" ]; then" > script
     print command > script
     print "echo \"@@ exit $? $SECONDS\"; else echo '@@ skipped'; fi" > script

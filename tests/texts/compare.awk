@@ -9,7 +9,7 @@
 #   - times and rates: a number before s, ms, us, ns, samples/s, GB/s, GFLOP/s; lines of make that name what it makes
 #   - how far apart floats are: behind "largest difference", "at most", and "times its bound"
 #   - bits: hexadecimal digits, 8 or more; addresses 127.0.0.1:PORT; process ids
-#   - another number with a point may be off by 2 %, as processors add in another order; in a block of times any number may
+#   - another number with a point may be off by 2 %, as processors add in another order; in a block of times, and in one made short, any number may
 #
 # A whole number must be the same. An experiment's row shows numbers; each with a point, or of five digits, must be among those printed.
 
@@ -21,7 +21,7 @@ function masked(line) {
     gsub(/(largest difference|at most) [0-9.e+-]+/, "off #", line)
     gsub(/[0-9.e+-]+ times its bound/, "# times its bound", line)
     line = masked_units(line)
-    if (how == "times")
+    if (how == "times" || how == "short")
         gsub(/-?[0-9]+(\.[0-9]+)?/, "#", line)
     gsub(/[ \t]+/, " ", line)
     sub(/ $/, "", line)
@@ -149,7 +149,7 @@ function judge(   i, lines) {
     else if (how == "row") {
         if (!holds_numbers())
             complain("shows " lacking ", which was not printed")
-    } else if (how == "cut") {
+    } else if (how == "cut" || how == "short") {
         if (!is_part())
             complain("prints nothing of what is shown")
     } else if (!agrees(1, 1))
