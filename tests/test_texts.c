@@ -27,6 +27,18 @@ static void expect(const struct folder *folder, const char *command, int code, c
     program_close(&program);
 }
 
+START_TEST(the_texts_quote_what_the_tree_has)
+{
+    struct folder folder;
+    char command[COMMAND_BYTES];
+    folder_open(&folder);
+    snprintf(command, sizeof command, "cd '%s' && sh common/course/texts.sh \"${LAUNCH%/*}\" check",
+             SOURCE_DIR);
+    expect(&folder, command, 0, "");
+    folder_close(&folder);
+}
+END_TEST
+
 static const char header[] =
     "/* a banner: not of cut(). */\n#ifndef H\n#define H\n\nenum { MOST = 2 };\n\n"
     "/* Cuts.\n *\n * Twice. */\nint cut(int a,\n        int b);\nint uncut(int a);\n\n"
@@ -185,6 +197,7 @@ Suite *texts_suite(void)
 {
     Suite *suite = suite_create("texts");
     TCase *tcase = tcase_create("texts");
+    tcase_add_test(tcase, the_texts_quote_what_the_tree_has);
     tcase_add_loop_test(tcase, a_place_holds_what_the_tree_has, 0, sizeof quotes / sizeof *quotes);
     tcase_add_test(tcase, a_translated_list_keeps_its_head_and_titles);
     tcase_add_loop_test(tcase, a_text_shows_what_its_commands_print, 0,
