@@ -179,6 +179,7 @@ grade: $(BUILD)/grade ## grade a lesson's tasks (LESSON=02 TASK=02.4 SEED=n FROM
 	@OPENBLAS_NUM_THREADS=1 sh tests/grade/grade.sh $(BUILD) "$(LESSON)"
 
 check-grader: $(BUILD)/grade ## the grader's own test: the solution has 100 points, each mutant loses its own (MUTANT="02-name")
+	@sh common/install.sh install git
 	@OPENBLAS_NUM_THREADS=1 sh tests/grade/check_grader.sh $(BUILD) $(MUTANT)
 
 answers: ## the sheet of a lesson's questions, its ANSWERS.md, to fill in (LESSON=02)
@@ -315,7 +316,7 @@ $(BUILD)/short_io.so: tests/shim/short_io.c $(BUILD)/flags
 	$(QUIETLY) $(COMPILE) -Wno-pedantic -shared -fPIC $< -o $@ -ldl
 
 # Tests run the programs beside them.
-$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM)
+$(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM) $(BUILD)/grade
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 # grade.objects: for another tree's tasks, to link a grader with them.

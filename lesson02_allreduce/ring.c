@@ -24,7 +24,7 @@ enum { SEGMENT_BYTES = 128 * 1024 };
 /* One round: chunk `give` goes to the right, chunk `take` comes from the left. */
 static int pass(const struct collective *ring, int give, int take, enum comm_receive how)
 {
-    // task 02.6 {
+    // task 02.4 {
     struct slice sent = collective_chunk(ring, give), received = collective_chunk(ring, take);
     struct comm_step step = {.to = (ring->rank + 1) % ring->world,
                              .from = (ring->rank + ring->world - 1) % ring->world,
@@ -34,7 +34,7 @@ static int pass(const struct collective *ring, int give, int take, enum comm_rec
                              .receive_count = received.count,
                              .how = how};
     return comm_exchange(ring->comm, &step);
-    // } 02.6
+    // } 02.4
 }
 
 /* Chunk c sets out at rank c + 1 and is at home, at rank c, after world - 1 rounds. */

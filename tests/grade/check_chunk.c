@@ -40,10 +40,11 @@ static int compare_parts(struct grade *grade, struct slice slice, size_t most)
     int wrong = 0;
     snprintf(what, sizeof what, "%zu elements from %zu on, at most %zu, part", slice.count,
              slice.begin, most);
-    for (size_t from = 0; from <= slice.count + 2 * most && !wrong; from += most) {
+    for (int part = 0; (size_t)part * most <= slice.count + 2 * most && !wrong; part++) {
+        size_t from = (size_t)part * most;
         size_t start = from < slice.count ? from : slice.count, left = slice.count - start;
         struct slice right = {slice.begin + start, left < most ? left : most};
-        wrong = compare(grade, what, (int)(from / most), collective_part(slice, from, most), right);
+        wrong = compare(grade, what, part, collective_part(slice, from, most), right);
     }
     return wrong;
 }

@@ -38,10 +38,10 @@ int ring_step(struct grade *grade)
                           grade_draw(grade, 1, 1000), grade_draw(grade, 20, 60),
                           optimizers[grade_draw(grade, 0, 2)]);
     folder_open(&folder);
-    strcpy(arguments + length, "single");
+    snprintf(arguments + length, sizeof arguments - (size_t)length, "single");
     int wrong = grade_lesson(grade, &program, &folder, (struct lesson){1, 1}, arguments, 0);
     program_close(&program);
-    strcpy(arguments + length, "ring");
+    snprintf(arguments + length, sizeof arguments - (size_t)length, "ring");
     if (!wrong) {
         wrong = grade_lesson(grade, &program, &folder, (struct lesson){2, grade_world(grade)},
                              arguments, 0);

@@ -29,7 +29,10 @@ for file in $("$build/grade" 04 --files); do
     mkdir -p "$tree/$(dirname "$file")"
     cp "$file" "$tree/$file"
 done
-patch -s -p1 -d "$tree" <"$patch" >"$tree/out" 2>&1 || complain "the diff does not fit any more"
+# In a folder of no repository, git is patch(1).
+unset GIT_DIR GIT_WORK_TREE
+(cd "$tree" && GIT_CEILING_DIRECTORIES=${tree%/*} git apply -) <"$patch" >"$tree/out" 2>&1 ||
+    complain "the diff does not fit any more"
 FROM=$tree sh tests/grade/grade.sh "$build" "${name%%-*}" --seed "$SEED" >"$tree/out" 2>&1
 grep -q '^total' "$tree/out" || complain "it was not graded"
 says=$(sed -n 's/^loses: *//p' "$patch" | words)

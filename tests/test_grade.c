@@ -1,0 +1,131 @@
+/* The grader's command line and what it writes for others. Whether it is right is make check-grader's to
+ * prove; here it may be a starter's, with no point at all. */
+#include "tests/folder.h"
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <string.h>
+
+enum { COMMAND_BYTES = 1024 };
+
+static void run(struct program *program, const struct folder *folder, const char *commands)
+{
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof command,
+             "export OPENBLAS_NUM_THREADS=1; build=${LAUNCH%%/*}; grade=$build/grade; "
+             "source='%s'; from() { (cd \"$source\" && sh tests/grade/grade.sh \"$build\" \"$@\"); "
+             "}; %s",
+             SOURCE_DIR, commands);
+    program_run(program, folder->path, command);
+}
+
+static const struct saying {
+    const char *commands;
+    int code;
+    const char *said;
+} sayings[] = {
+    {"$grade", 2, "expected one lesson, 01 to 04"},
+    {"$grade 01 02", 2, "expected one lesson"},
+    {"$grade 05", 2, "found '05'"},
+    {"$grade two", 2, "found 'two'"},
+    {"$grade 02 --task 03.1", 2, "'03.1'; there are 02.1 02.2 02.3"},
+    {"$grade 02 --task 02.4/none", 2, "no task or check '02.4/none'"},
+    {"$grade 01 --seed -1", 2, "--seed: expected a whole number, found '-1'"},
+    {"$grade 01 --json", 2, "see grade --help"},
+    {"$grade --help", 0, "usage: grade LESSON"},
+    {"$grade 01 --files", 0, "lesson01_single/loss.c\n"},
+    {"$grade 01 --task 01.1 --json none/r.json", 1, "cannot write none/r.json"},
+    {"$grade 1 --task 01.1/loss --seed 4", 0, " /   5\n"},
+    {"from ''", 2, "which lesson?"},
+    {"FROM=$PWD from 01", 2, "has no lesson01_single/loss.c"},
+    {"FROM=$PWD/none from 01", 2, "neither a folder nor an archive"},
+    {"for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; echo 'int x' >mine/$f; done; "
+     "FROM=$PWD/mine from 01",
+     1, "loss.c cannot be built"},
+};
+
+START_TEST(what_cannot_be_graded_is_said)
+{
+    const struct saying *saying = &sayings[_i];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    run(&program, &folder, saying->commands);
+    ck_assert_msg(program.code == saying->code &&
+                      (strstr(program.out, saying->said) || strstr(program.err, saying->said)),
+                  "%s\nleft with %d, expected %d and: %s\n%s%s", saying->commands, program.code,
+                  saying->code, saying->said, program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+static double number(const json_t *object, const char *key)
+{
+    ck_assert_msg(json_is_number(json_object_get(object, key)), "there is no number %s", key);
+    return json_number_value(json_object_get(object, key));
+}
+
+/* A row of "tests": what Gradescope shows of a check. */
+static void check_row(const json_t *row)
+{
+    static const char *const texts[] = {"number", "name", "status", "output"};
+    double score = number(row, "score"), most = number(row, "max_score");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ck_assert_msg(json_is_string(json_object_get(row, texts[i])), "no text %s", texts[i]);
+    const char *status = json_string_value(json_object_get(row, "status"));
+    ck_assert_str_eq(status, score > 0 ? "passed" : "failed");
+    ck_assert(score == 0 || score == most);
+    ck_assert_int_eq(json_string_length(json_object_get(row, "output")) == 0, score > 0);
+}
+
+/* All there is, and a tree in which a task is not yet written. */
+static const char *const gradings[] = {
+    "$grade 01 --seed 3 --autolab --json r.json",
+    "for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
+    "awk -v from=01 -f $source/common/course/regions.awk $source/lesson01_single/layer.c "
+    ">mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A"};
+
+START_TEST(the_file_for_gradescope_adds_up_as_autolabs_line_does)
+{
+    struct folder folder;
+    struct program program;
+    char path[512];
+    double score = 0, most = 0;
+    size_t i;
+    json_t *row;
+    const char *task;
+    folder_open(&folder);
+    run(&program, &folder, gradings[_i]);
+    ck_assert_int_eq(program.code, 0);
+    json_t *all = json_load_file(folder_path(&folder, "r.json", path), 0, NULL);
+    json_array_foreach(json_object_get(all, "tests"), i, row)
+    {
+        check_row(row);
+        score += number(row, "score");
+        most += number(row, "max_score");
+    }
+    ck_assert(_i == 0 || (score <= 80 && strstr(program.out, "task 01.2 ")));
+    ck_assert(most == 100 && number(all, "score") == score && number(all, "execution_time") > 0);
+    json_t *line = json_loads(strstr(program.out, "{\"scores\""), 0, NULL);
+    json_object_foreach(json_object_get(line, "scores"), task, row) score -= json_number_value(row);
+    ck_assert(score == 0 && json_object_size(json_object_get(line, "scores")) == 5);
+    json_decref(line);
+    json_decref(all);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+Suite *grade_suite(void)
+{
+    Suite *suite = suite_create("grade");
+    TCase *tcase = tcase_create("grade");
+    tcase_add_loop_test(tcase, what_cannot_be_graded_is_said, 0, sizeof sayings / sizeof *sayings);
+    tcase_add_loop_test(tcase, the_file_for_gradescope_adds_up_as_autolabs_line_does, 0,
+                        sizeof gradings / sizeof *gradings);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
