@@ -32,8 +32,8 @@ START_TEST(the_texts_quote_what_the_tree_has)
     struct folder folder;
     char command[COMMAND_BYTES];
     folder_open(&folder);
-    snprintf(command, sizeof command, "cd '%s' && sh common/course/texts.sh \"${LAUNCH%%/*}\" check",
-             SOURCE_DIR);
+    snprintf(command, sizeof command,
+             "cd '%s' && sh common/course/texts.sh \"${LAUNCH%%/*}\" check", SOURCE_DIR);
     expect(&folder, command, 0, "");
     folder_close(&folder);
 }
