@@ -63,8 +63,8 @@ OBJECTS = $(SOURCES:%.c=$(BUILD)/objects/%.o)
 BROWSING = $(filter $(BUILD)/objects/tests/browser/%,$(OBJECTS))
 GRADING = $(filter $(BUILD)/objects/tests/grade/%,$(OBJECTS))
 TESTS = $(filter-out $(BROWSING) $(GRADING),$(filter $(BUILD)/objects/tests/%,$(OBJECTS)))
-# The tests' tools without the tests: the grader's.
-TOOLS = $(filter-out %/run.o $(BUILD)/objects/tests/test_%,$(filter-out $(FUZZING),$(TESTS)))
+# The tests' tools without the tests: the grader's, which has an unwritten.c of its own.
+TOOLS = $(filter-out %/run.o $(BUILD)/objects/tests/unwritten.o $(BUILD)/objects/tests/test_%,$(filter-out $(FUZZING),$(TESTS)))
 FUZZING = $(filter $(BUILD)/objects/tests/fuzz/%,$(OBJECTS))
 FUZZERS = $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARY = $(filter-out $(TESTS) $(BROWSING) $(GRADING) $(MAINS:%.c=$(BUILD)/objects/%.o),$(OBJECTS))

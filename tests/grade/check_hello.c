@@ -157,6 +157,6 @@ int hello_stranger(struct grade *grade)
                               .unopened = true,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     return grade_result(grade, &result);
 }

@@ -3,7 +3,6 @@
  *
  * One end of a socket pair is the link's; the other is this file's own, read a little at a time, between turns of the loop.
  */
-#include "common/todo.h"
 #include "lesson02_allreduce/link.h"
 #include "tests/grade/lesson02.h"
 
@@ -203,8 +202,6 @@ int link_shim(struct grade *grade)
              seed, seed);
     program_run(&program, "/", command);
     bool passed = program.code == 0 && strstr(program.out, "   6 /   6");
-    if (strstr(program.out, "is not yet written"))
-        _exit(EXIT_TODO);
     const char *why = strstr(program.out, "expected");
     int wrong = grade_expect(grade, passed, "under LD_PRELOAD=short_io.so: %.*s",
                              why ? (int)strcspn(why, "\n") : 0, why ? why : "");

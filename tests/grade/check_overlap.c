@@ -118,7 +118,7 @@ int overlap_pays(struct grade *grade)
         .timeout_seconds = GRADE_TIMEOUT_SECONDS,
         .link = {.bytes_per_second = 1e8, .latency_seconds = 0.003, .straggler = -1}};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     return grade_result(grade, &result);
 }
 
@@ -147,7 +147,7 @@ int overlap_killed(struct grade *grade)
                               .context = &drawn,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     result.code[plan.world - 1] = 0;
     return grade_result(grade, &result);
 }

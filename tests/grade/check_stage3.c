@@ -295,7 +295,7 @@ int stage3_killed(struct grade *grade)
                               .context = &drawn,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     result.code[plan.world - 1] = 0;
     return grade_result(grade, &result);
 }

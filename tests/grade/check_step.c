@@ -79,7 +79,7 @@ int ring_killed(struct grade *grade)
                               .unmet = true,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     if (result.code[victim] == 128 + SIGKILL)
         result.code[victim] = 0;
     return grade_result(grade, &result);
@@ -142,6 +142,6 @@ int ring_speed(struct grade *grade)
         .timeout_seconds = GRADE_TIMEOUT_SECONDS,
         .link = {.bytes_per_second = 2.5e6, .latency_seconds = 0.001, .straggler = -1}};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     return grade_result(grade, &result);
 }

@@ -1,12 +1,10 @@
 /* grade: what checks are made of. See the header. */
 #include "tests/grade/grade.h"
-#include "common/todo.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 size_t grade_draw(struct grade *grade, size_t least, size_t most)
 {
@@ -52,14 +50,6 @@ int grade_near(struct grade *grade, const char *what, size_t i, double found, do
                         "%s[%zu]: expected %.7g, found %.7g", what, i, expected, found);
 }
 
-void grade_plan(const struct ranks_plan *plan, struct ranks_result *result)
-{
-    ranks_run_plan(plan, result);
-    for (int rank = 0; rank < plan->world; rank++)
-        if (result->code[rank] == EXIT_TODO) // which task it was, the rank has said
-            _exit(EXIT_TODO);
-}
-
 /* A rank that has a sentence of its own knows more than those that only missed it. */
 int grade_result(struct grade *grade, const struct ranks_result *result)
 {
@@ -81,7 +71,7 @@ int grade_ranks(struct grade *grade, int world, ranks_body *body, void *context)
                               .unmet = true,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
     struct ranks_result result;
-    grade_plan(&plan, &result);
+    ranks_run_plan(&plan, &result);
     return grade_result(grade, &result);
 }
 
@@ -89,10 +79,6 @@ int grade_lesson(struct grade *grade, struct program *program, const struct fold
                  struct lesson lesson, const char *arguments, int code)
 {
     lesson_run(program, folder, lesson, arguments);
-    if (program->code == EXIT_TODO) {
-        fputs(program->err, stderr);
-        _exit(EXIT_TODO);
-    }
     return grade_expect(grade, program->code == code,
                         "lesson 0%d, %d ranks, %s: expected exit code %d, found %d: %.400s",
                         lesson.number, lesson.world, arguments, code, program->code, program->err);

@@ -71,9 +71,7 @@ int grade_near(struct grade *grade, const char *what, size_t i, double found, do
  * of its own. A wait of GRADE_TIMEOUT_SECONDS is an error. 0 when every rank returned 0; else 1 with what the first of them said. */
 int grade_ranks(struct grade *grade, int world, ranks_body *body, void *context);
 
-/* The same for a plan, and for results the caller judges: ends the process only where a rank has come to
- * what is not yet written. */
-void grade_plan(const struct ranks_plan *plan, struct ranks_result *result);
+/* After ranks_run_plan, for a plan of the check's own. */
 int grade_result(struct grade *grade, const struct ranks_result *result);
 
 /* A lesson's program, in a fresh folder (lessons.h): 0 when it left with `code`; program_close is due
