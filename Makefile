@@ -74,7 +74,7 @@ TO_BUILD = compiler pkg-config openblas libuv zlib jansson $(if $(OVER_MPI),mpi)
 TO_TEST = $(TO_BUILD) check git
 TO_LINT = $(TO_TEST) mpi clang clang-format clang-tidy shellcheck
 TO_FUZZ = $(TO_BUILD) clang libfuzzer
-TESTING = $(filter test grade check-grader check-page $(BUILD)/check,$(MAKECMDGOALS))
+TESTING = $(filter test check-starter todo-lists grade check-grader check-page $(BUILD)/check,$(MAKECMDGOALS))
 
 JOBS := $(shell getconf _NPROCESSORS_ONLN)
 # Make itself once more, after what was missing has come: with as many jobs as there are cores, unless told.
@@ -174,6 +174,15 @@ data: ## install Fashion-MNIST, for ARGS="--data fashion-mnist"
 .PHONY: answers handin offline check-offline autograder starter
 starter: ## a tree to write lesson 2's tasks in: LESSON=02 OUT=../mine (FROM=DIR: on your own earlier lessons)
 	@sh common/course/starter.sh "$$LESSON" "$$OUT" "$$FROM"
+
+hint: $(BUILD)/tasks ## how a task might be begun, from a nudge to almost the answer (TASK=02.4 STEP=2)
+	@$< "$$TASK" "$$STEP"
+
+check-starter: $(BUILD)/check ## in each starter exactly the listed tests wait, and none fails (ONLY="02 03.1")
+	@sh tests/course/check_starter.sh $(BUILD) $(ONLY)
+
+todo-lists: $(BUILD)/check ## write the lists of check-starter anew
+	@sh tests/course/check_starter.sh $(BUILD) --write 1 2 3 4
 
 grade: $(BUILD)/grade ## grade a lesson's tasks (LESSON=02 TASK=02.4 SEED=n FROM=dir JSON=file)
 	@OPENBLAS_NUM_THREADS=1 sh tests/grade/grade.sh $(BUILD) "$(LESSON)"
@@ -316,7 +325,9 @@ $(BUILD)/short_io.so: tests/shim/short_io.c $(BUILD)/flags
 	$(QUIETLY) $(COMPILE) -Wno-pedantic -shared -fPIC $< -o $@ -ldl
 
 # Tests run the programs beside them.
+# check.objects: to link a starter's tests with them.
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM) $(BUILD)/grade
+	@echo $(abspath $(filter %.o,$^)) > $@.objects
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 # grade.objects: for another tree's tasks, to link a grader with them.
