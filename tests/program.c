@@ -5,6 +5,7 @@
 #include "tests/watched.h"
 
 #include "common/clock.h"
+#include "common/todo.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -100,20 +101,37 @@ bool program_gone(const struct program *program)
 /* What it has started may still use the test's folders. */
 static void end_if_unwritten(const struct program *program)
 {
-    if (!strstr(program->err, "is not yet written") && !strstr(program->out, "is not yet written"))
+    bool said =
+        strstr(program->err, "is not yet written") || strstr(program->out, "is not yet written");
+    if (!said && program->code != EXIT_TODO)
         return;
     program_gone(program);
     unwritten_if_said(program->err);
     unwritten_if_said(program->out);
+    if (program->code == EXIT_TODO)
+        todo(UNWRITTEN_UNNAMED);
+}
+
+void program_heed_unwritten(const struct program *program)
+{
+    char text[16 * 1024];
+    for (int i = 0; i < 2; i++) {
+        ssize_t length = pread(fileno(program->files[i]), text, sizeof text - 1, 0);
+        text[length > 0 ? length : 0] = '\0';
+        unwritten_if_said(text);
+    }
 }
 
 void program_wait(struct program *program)
 {
-    int status;
+    int status, naps = 0;
     pid_t ended;
     while ((ended = waitpid(program->pid, &status, WNOHANG)) == 0 &&
-           program->seconds + clock_seconds() < patience_seconds)
+           program->seconds + clock_seconds() < patience_seconds) {
         usleep(2000);
+        if (++naps % 1000 == 0) // a script may wait for what no rank will ever say
+            program_heed_unwritten(program);
+    }
     if (ended == 0) {
         kill(program->pid, SIGKILL);
         waitpid(program->pid, &status, 0);

@@ -30,6 +30,10 @@ void program_start(struct program *program, const char *folder, const char *comm
  * takes, it is killed, and the test fails. */
 void program_wait(struct program *program);
 
+/* For a test that waits for what a program is to do: ends the test if the program has said that a task is
+ * not yet written (unwritten.h). */
+void program_heed_unwritten(const struct program *program);
+
 /* Both. */
 void program_run(struct program *program, const char *folder, const char *command);
 

@@ -180,10 +180,13 @@ static void nap(void)
 }
 
 /* Waits until a file holds these words; its text, or NULL after a minute. free is due. */
-static char *await_words(const struct folder *folder, const char *name, const char *words)
+static char *await_words(const struct program *program, const struct folder *folder,
+                         const char *name, const char *words)
 {
     char path[512];
     for (int look = 0; look < LOOKS_MOST; look++, nap()) {
+        if (look % 200 == 199)
+            program_heed_unwritten(program);
         if (access(folder_path(folder, name, path), R_OK) != 0)
             continue;
         char *text = lesson_text(folder, name);
@@ -205,7 +208,7 @@ static pid_t start_pair(struct program *program, const struct folder *folder, in
              "--epochs 1000000 --no-verify --quiet --transport %s --record r",
              names[lesson - 2], lesson == 3 ? "unix" : "tcp");
     program_start(program, folder->path, command);
-    char *text = await_words(folder, "r/rank-1.jsonl", "\"step\":9,");
+    char *text = await_words(program, folder, "r/rank-1.jsonl", "\"step\":9,");
     long pid = strtol(strstr(text, "\"pid\":") + strlen("\"pid\":"), NULL, 10);
     free(text);
     ck_assert(pid > 1);
@@ -242,7 +245,7 @@ START_TEST(who_waits_for_a_stopped_rank_is_told_even_dead)
     pid_t victim = start_pair(&program, &folder, 2 + _i);
     kill(victim, SIGSTOP);
     for (bool waits = false; !waits; nap()) { // a short wait of before may be over yet
-        char *text = await_words(&folder, "r/rank-0.now", "\"awaits\":[1]");
+        char *text = await_words(&program, &folder, "r/rank-0.now", "\"awaits\":[1]");
         nap();
         char *later = lesson_text(&folder, "r/rank-0.now");
         waits = strcmp(text, later) == 0;

@@ -8,6 +8,9 @@
 #ifndef TESTS_UNWRITTEN_H
 #define TESTS_UNWRITTEN_H
 
+/* Stands for a task where a program has left with EXIT_TODO but could not say which. */
+#define UNWRITTEN_UNNAMED "??"
+
 /* For the test itself: one of its forked processes has ended with EXIT_TODO. So does the test. */
 _Noreturn void unwritten_in_child(void);
 

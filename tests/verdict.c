@@ -1,5 +1,6 @@
 /* verdict: Check's own log of a suite, read line by line. See the header. */
 #include "tests/verdict.h"
+#include "tests/unwritten.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,15 +13,20 @@ enum { LINE_BYTES = 16 * 1024, NAME_BYTES = 256 };
 struct result {
     char file[NAME_BYTES], test[NAME_BYTES];
     char kind;
-    int task; // that it waits for, or -1
+    int task; // that it waits for, or -1; TASKS: one that was not named
 };
 
 /* The checks of one test, row after row of its table. */
 struct waiting {
     char test[NAME_BYTES];
     int checks;
-    bool tasks[TASKS];
+    bool tasks[TASKS + 1];
 };
+
+static const char *id_of(int task)
+{
+    return task < TASKS ? tasks[task].id : UNWRITTEN_UNNAMED;
+}
 
 static bool parse(struct result *result, const char *line)
 {
@@ -29,8 +35,8 @@ static bool parse(struct result *result, const char *line)
                result->test) != 3)
         return false;
     const struct task *task = task_find(result->file); // as unwritten.c says
-    if (task && result->kind == 'E')
-        result->task = (int)(task - tasks);
+    if (strstr(line, "Early exit with return value 77"))
+        result->task = task ? (int)(task - tasks) : TASKS;
     return strchr("PFES", result->kind) != NULL;
 }
 
@@ -40,9 +46,9 @@ static void print_waiting(struct waiting *waiting, const char *suite)
         return;
     printf("TODO %s: %s (%d check%s):", suite, waiting->test, waiting->checks,
            waiting->checks == 1 ? "" : "s");
-    for (int i = 0; i < TASKS; i++)
+    for (int i = 0; i <= TASKS; i++)
         if (waiting->tasks[i])
-            printf(" %s", tasks[i].id);
+            printf(" %s", id_of(i));
     printf("\n");
     *waiting = (struct waiting){0};
 }
@@ -65,7 +71,8 @@ static void count_waiting(struct verdict *verdict, FILE *log)
     while (fgets(line, sizeof line, log))
         if (parse(&result, line) && result.task >= 0) {
             verdict->todo[result.task]++;
-            verdict->errors--;
+            verdict->errors -= result.kind == 'E';
+            verdict->failures -= result.kind == 'F';
         }
 }
 
@@ -89,10 +96,10 @@ static void print(FILE *log, const char *suite)
     print_waiting(&waiting, suite);
 }
 
-static int sum_of(const int todo[TASKS])
+static int sum_of(const int todo[TASKS + 1])
 {
     int sum = 0;
-    for (int i = 0; i < TASKS; i++)
+    for (int i = 0; i <= TASKS; i++)
         sum += todo[i];
     return sum;
 }
@@ -116,10 +123,10 @@ void verdict_print_todo(const struct verdict *verdict)
     if (todo == 0)
         return;
     printf(", %d to do", todo);
-    for (int i = 0; i < TASKS; i++) {
+    for (int i = 0; i <= TASKS; i++) {
         if (verdict->todo[i] == 0)
             continue;
-        printf("%s %s (%d)", before, tasks[i].id, verdict->todo[i]);
+        printf("%s %s (%d)", before, id_of(i), verdict->todo[i]);
         before = ",";
     }
 }
@@ -129,7 +136,7 @@ void verdict_add(struct verdict *verdict, const struct verdict *more)
     verdict->checks += more->checks;
     verdict->failures += more->failures;
     verdict->errors += more->errors;
-    for (int i = 0; i < TASKS; i++)
+    for (int i = 0; i <= TASKS; i++)
         verdict->todo[i] += more->todo[i];
 }
 

@@ -4,8 +4,7 @@
  *
  *     Running suite(s): ring
  *     33%: Checks: 12, Failures: 0, Errors: 0, To do: 8
- *     to do: ring: every_rank_gets_the_sum (5 checks): 02.1 02.4
- *     to do: ring: ...
+ *     (to do) ring: every_rank_gets_the_sum (5 checks): 02.1 02.4
  *
  * Without such tests it prints what Check would.
  */
@@ -18,7 +17,7 @@
 
 struct verdict {
     int checks, failures, errors; // as Check counts; without those that wait
-    int todo[TASKS];              // checks that wait for each task, as in `tasks`
+    int todo[TASKS + 1];          // checks that wait for each task, as in `tasks`; then the unnamed
 };
 
 /* Runs the suite, and prints what came of it. */
