@@ -66,7 +66,7 @@ check_from() {
 take_from() { # TREE
     for file in $(files 1 $((lesson - 1))); do
         cp "$from/$file" "$1/$file"
-        left=$(grep -oE 'todo\("[0-9]{2}\.[0-9]+"\)' "$file" | sed 's/.*"\(.*\)".*/\1/' | sort -u | tr '\n' ' ')
+        left=$(grep -oE 'todo\("[0-9]{2}\.[0-9]+"\)' "$from/$file" | sed 's/.*"\(.*\)".*/\1/' | sort -u | tr '\n' ' ')
         [ -z "$left" ] || echo "starter: not yet written in $from/$file: ${left% }"
     done
 }
