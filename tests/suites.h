@@ -33,6 +33,7 @@ Suite *texts_suite(void);
 Suite *translations_suite(void);
 Suite *install_suite(void);
 Suite *handin_suite(void);
+Suite *starter_suite(void);
 Suite *grade_suite(void);
 Suite *launch_suite(void);
 Suite *launch_output_suite(void);
@@ -166,6 +167,7 @@ static const struct suite_entry suites[] = {
     {"translations", translations_suite},
     {"install", install_suite},
     {"handin", handin_suite},
+    {"starter", starter_suite},
     {"grade", grade_suite},
     {"launch", launch_suite},
     {"launch_output", launch_output_suite},

@@ -1,0 +1,81 @@
+/* starter: trees for students, written by common/course/starter.sh. */
+#include "tests/folder.h"
+#include "tests/program.h"
+#include "tests/suites.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COMMAND_BYTES = 1024 };
+
+/* In a folder of its own; $out is not there yet, $starter asks for it. */
+static void expect(const char *script, int code, const char *said)
+{
+    char command[COMMAND_BYTES];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    snprintf(command, sizeof command,
+             "out=$PWD/out; cd '%s'; starter() { sh common/course/starter.sh \"$@\"; }; %s",
+             SOURCE_DIR, script);
+    program_run(&program, folder.path, command);
+    ck_assert_msg(program.code == code, "%s: returned %d, not %d: %s%s", script, program.code, code,
+                  program.out, program.err);
+    ck_assert_msg(strstr(program.err, said) || strstr(program.out, said), "%s: said %s%s", script,
+                  program.out, program.err);
+    program_close(&program);
+    folder_close(&folder);
+}
+
+START_TEST(what_cannot_be_made_is_refused_and_nothing_is_lost)
+{
+    static const struct {
+        const char *script, *said;
+    } rows[] = {
+        {"starter '' $out", "LESSON is '', expected 01, 02, 03 or 04"},
+        {"starter 05 $out", "LESSON is '05'"},
+        {"starter 02 ''", "OUT is not given"},
+        {"starter 02 Makefile", "OUT=Makefile is a file"},
+        {"mkdir $out; echo mine > $out/a; starter 02 $out; code=$?; grep -q mine $out/a && exit "
+         "$code",
+         "is not empty: nothing in it was changed"},
+        {"starter 02 $out $out.none", "is no folder"},
+        {"mkdir $out.from; starter 02 $out $out.from; code=$?; [ ! -e $out ] && exit $code",
+         "which holds a task of an earlier lesson"},
+    };
+    expect(rows[_i].script, 2, rows[_i].said);
+}
+END_TEST
+
+START_TEST(tasks_of_this_lesson_and_the_later_ones_are_emptied)
+{
+    expect("starter 03 $out && grep -q 'todo(\"03.1\")' $out/lesson03_ddp/bucket.c && "
+           "grep -q 'todo(\"04.1\")' $out/lesson04_zero/shard.c && "
+           "cmp lesson02_allreduce/wire.c $out/lesson02_allreduce/wire.c",
+           0, "places to write in");
+}
+END_TEST
+
+START_TEST(earlier_tasks_are_the_students_own_and_later_ones_are_not)
+{
+    expect("mkdir $out.from; cp -r --parents common/s*.c lesson0*/*.c $out.from; "
+           "echo '// mine' >> $out.from/lesson02_allreduce/ring.c; "
+           "echo 'todo(\"02.2\")' >> $out.from/lesson02_allreduce/wire.c; "
+           "echo '// mine' >> $out.from/lesson03_ddp/ddp.c; starter 03 $out $out.from && "
+           "cmp $out.from/lesson02_allreduce/ring.c $out/lesson02_allreduce/ring.c && "
+           "! grep mine $out/lesson03_ddp/ddp.c",
+           0, "lesson02_allreduce/wire.c: 02.2");
+}
+END_TEST
+
+Suite *starter_suite(void)
+{
+    Suite *suite = suite_create("starter");
+    TCase *tcase = tcase_create("starter");
+    tcase_add_loop_test(tcase, what_cannot_be_made_is_refused_and_nothing_is_lost, 0, 7);
+    tcase_add_test(tcase, tasks_of_this_lesson_and_the_later_ones_are_emptied);
+    tcase_add_test(tcase, earlier_tasks_are_the_students_own_and_later_ones_are_not);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
