@@ -147,26 +147,44 @@ static const struct shown {
     {"```console\n$ exit\n$ true\n```\n", "t.md:3: was not come to"},
     {"<!-- texts: cut MANY=1 -->\n```console\n$ seq $MANY\n2\n3\n```\n",
      "prints nothing of what is shown"},
+    {"<!-- texts: cut MANY=b -->\n```console\n$ printf '%s 0.5\\n' a $MANY\na 0.5\nb 0.6\n```\n",
+     "prints other than \"b 0.6\""},
     {"## Experiments\n\n| e | command | you expect | here | yours |\n|---|---|---|---|---|\n| x | "
      "`A=1; echo 0.5` | y | 0.7 | |\n",
      "t.md:5: shows 0.7, which was not printed"},
 };
 
-START_TEST(a_text_shows_what_its_commands_print)
+/* Where figures may be off by `slack`. */
+static void check_shown(const struct shown *shown, const char *slack)
 {
-    const struct shown *shown = &texts[_i];
     struct folder folder;
     char command[COMMAND_BYTES];
     folder_open(&folder);
     write(&folder, "t.md", shown->text);
     snprintf(
         command, sizeof command,
-        "awk -v out=. -f '%s/tests/texts/commands.awk' t.md && bash run.sh > printed 2>&1; awk -f "
+        "awk -v out=. -f '%s/tests/texts/commands.awk' t.md && bash run.sh > printed 2>&1; awk -v "
+        "slack=%s -f "
         "'%s/tests/texts/compare.awk' expected printed",
-        SOURCE_DIR, SOURCE_DIR);
+        SOURCE_DIR, slack, SOURCE_DIR);
     expect(&folder, command, shown->complaint ? 1 : 0,
            shown->complaint ? shown->complaint : "command");
     folder_close(&folder);
+}
+
+START_TEST(a_text_shows_what_its_commands_print)
+{
+    check_shown(&texts[_i], "0.02");
+}
+END_TEST
+
+START_TEST(figures_are_the_same_where_they_can_be)
+{
+    const struct shown same = {"```console\n$ echo loss 0.2946\nloss 0.2946\n```\n", NULL};
+    const struct shown near = {"```console\n$ echo loss 0.2946\nloss 0.2947\n```\n",
+                               "prints other than \"loss 0.2947\""};
+    check_shown(&same, "0");
+    check_shown(&near, "0");
 }
 END_TEST
 
@@ -174,7 +192,9 @@ static const struct flag {
     const char *text, *complaint;
 } flags[] = {
     {"```sh\nmpirun --none -n 4 build/a --known 1\n```\n", NULL},
-    {"```\nbuild/a --none\n```\n", NULL},
+    {"```console\n$ build/a --known 1 --something\n```\n--none\n", NULL},
+    {"```\nbuild/a --none\n```\n", "t.md:2: no program here has --none"},
+    {"```\n$ true\n```\n", "t.md:2: a command in a block that is neither console nor sh"},
     {"```sh\nbuild/a --known 1 --none\n```\n", "t.md:2: no program here has --none"},
     {"```sh\nmake lesson02 ARGS=\"--none\"\n```\n", "no program here has --none"},
 };
@@ -202,6 +222,7 @@ Suite *texts_suite(void)
     tcase_add_test(tcase, a_translated_list_keeps_its_head_and_titles);
     tcase_add_loop_test(tcase, a_text_shows_what_its_commands_print, 0,
                         sizeof texts / sizeof *texts);
+    tcase_add_test(tcase, figures_are_the_same_where_they_can_be);
     tcase_add_loop_test(tcase, a_command_that_cannot_run_has_known_flags, 0,
                         sizeof flags / sizeof *flags);
     suite_add_tcase(suite, tcase);

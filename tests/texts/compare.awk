@@ -1,6 +1,6 @@
 # compare: what commands printed, against what a text shows. See commands.awk.
 #
-#   awk -f compare.awk EXPECTED PRINTED     complains of each command that prints something else; 1 when one does.
+#   awk -v slack=0.02 -f compare.awk EXPECTED PRINTED     complains of each command that prints something else; 1 when one does.
 #                                           Says which took long.
 #
 # Of what a text shows, `...` stands for any lines, also none; nothing shown: anything may be printed. Words are compared one by
@@ -9,7 +9,7 @@
 #   - times and rates: a number before s, ms, us, ns, samples/s, GB/s, GFLOP/s; lines of make that name what it makes
 #   - how far apart floats are: behind "largest difference", "at most", and "times its bound"
 #   - bits: hexadecimal digits, 8 or more; addresses 127.0.0.1:PORT; process ids
-#   - another number with a point may be off by 2 %, as processors add in another order; in a block of times, and in one made short, any number may
+#   - another number with a point may be off by `slack` of itself, 0 unless given: processors of other kinds add in another order; in a block of times, and in one made short, any number may
 #
 # A whole number must be the same. An experiment's row shows numbers; each with a point, or of five digits, must be among those printed.
 
@@ -44,7 +44,7 @@ function near(a, b,   off) {
     if (a !~ /^-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?$/ || b !~ /^-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?$/ || (a b) !~ /[.e]/)
         return 0
     off = a > b ? a - b : b - a
-    return off <= 0.02 * (a < 0 ? -a : a) || off < 0.0002
+    return off <= slack * (a < 0 ? -a : a) || (slack > 0 && off < 0.0002)
 }
 
 # Words that are not blanks: numbers stand alone in them.
@@ -103,6 +103,26 @@ function is_part(   i, j, found) {
     return found
 }
 
+# Of a block that is cut short: a line whose first word begins one line shown is that line.
+function contradicts(   i, j, of, first, at, many) {
+    for (j = 1; j <= prints; j++) {
+        split(printed[j], first, " ")
+        many = 0
+        for (i = 1; i <= shows; i++) {
+            split(shown[i], of, " ")
+            if (of[1] == first[1]) {
+                many++
+                at = i
+            }
+        }
+        if (many == 1 && !same(shown[at], printed[j])) {
+            missed = at
+            return 1
+        }
+    }
+    return 0
+}
+
 # Each number of an experiment's row is among those printed.
 function holds_numbers(   i, j, words, count, wanted, wants, here, all) {
     for (j = 1; j <= prints; j++)
@@ -152,6 +172,8 @@ function judge(   i, lines) {
     } else if (how == "cut" || how == "short") {
         if (!is_part())
             complain("prints nothing of what is shown")
+        else if (how == "cut" && contradicts())
+            complain("prints other than \"" shown[missed] "\"")
     } else if (!agrees(1, 1))
         complain(missed > shows ? "prints more than is shown" : "prints other than \"" shown[missed] "\"")
 }

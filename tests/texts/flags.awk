@@ -1,4 +1,5 @@
-# flags: of a text's ```sh blocks, which cannot be run here, the flags our programs are given must be flags of theirs.
+# flags: of a text's blocks, which may not be run here, the flags our programs are given must be flags of theirs; and no command
+# stands in a block that does not say whether it can run: ```console or ```sh.
 #
 #   awk -f flags.awk HELP TEXT.md     HELP: what all of them print with --help
 
@@ -9,8 +10,11 @@ NR == FNR {
     }
     next
 }
-/^```sh$/ { inside = 1; next }
-/^```/ { inside = 0; next }
+/^```/ { inside = !inside; unnamed = $0 == "```"; next }
+inside && unnamed && /^ *\$ / {
+    print FILENAME ":" FNR ": a command in a block that is neither console nor sh"
+    bad = 1
+}
 inside && /build\/|ARGS=/ {
     sub(/ #.*/, "")
     sub(/.*(build\/|ARGS=)/, "") # what stands before is another program's
