@@ -7,19 +7,21 @@
 # one, and what differs from run to run, or from machine to machine, is masked on both sides, here and nowhere else:
 #
 #   - times and rates: a number before s, ms, us, ns, samples/s, GB/s, GFLOP/s; lines of make that name what it makes
-#   - how far apart floats are: behind "largest difference", "at most", and "times its bound"
-#   - bits: hexadecimal digits, 8 or more; addresses 127.0.0.1:PORT; process ids
-#   - another number with a point may be off by `slack` of itself, 0 unless given: processors of other kinds add in another order; in a block of times, and in one made short, any number may
+#   - addresses 127.0.0.1:PORT; process ids; in a block of times, and in one made short, all numbers
+#   - with `slack`, for processors of other kinds, which add in another order: how far apart floats are (behind "largest difference",
+#     "at most", before "times its bound"); bits (hexadecimal digits, 8 or more); and any other number with a point may be off by
+#     `slack` of itself. Without it, all these are the same.
 #
 # A whole number must be the same. An experiment's row shows numbers; each with a point, or of five digits, must be among those printed.
 
 function masked(line) {
-    gsub(/0x[0-9a-f]+/, "#", line)
-    gsub(/[0-9a-f]*[0-9][0-9a-f]*[a-f][0-9a-f]*/, "&", line)
+    if (slack > 0) {
+        gsub(/0x[0-9a-f]+/, "#", line)
+        gsub(/(largest difference|at most) [0-9.e+-]+/, "off #", line)
+        gsub(/[0-9.e+-]+ times its bound/, "# times its bound", line)
+    }
     gsub(/127\.0\.0\.1:[0-9]+/, "#", line)
     gsub(/pid [0-9]+/, "pid #", line)
-    gsub(/(largest difference|at most) [0-9.e+-]+/, "off #", line)
-    gsub(/[0-9.e+-]+ times its bound/, "# times its bound", line)
     line = masked_units(line)
     if (how == "times" || how == "short")
         gsub(/-?[0-9]+(\.[0-9]+)?/, "#", line)
@@ -38,7 +40,7 @@ function masked_units(line,   done, found) {
     return done line
 }
 
-function is_hash(word) { return length(word) >= 8 && word ~ /^"?[0-9a-f]+"?[,}]*$/ && word ~ /[0-9]/ && word ~ /[a-f]/ }
+function is_hash(word) { return slack > 0 && length(word) >= 8 && word ~ /^"?[0-9a-f]+"?[,}]*$/ && word ~ /[0-9]/ && word ~ /[a-f]/ }
 
 function near(a, b,   off) {
     if (a !~ /^-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?$/ || b !~ /^-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?$/ || (a b) !~ /[.e]/)
