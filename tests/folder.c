@@ -44,10 +44,10 @@ void folder_close(struct folder *folder)
     ck_assert(remove_tree(AT_FDCWD, folder->path));
 }
 
-void folder_close_all(void)
+void folder_close_all(pid_t pid)
 {
     char prefix[64];
-    int length = snprintf(prefix, sizeof prefix, "staircase-%d-", (int)getpid());
+    int length = snprintf(prefix, sizeof prefix, "staircase-%d-", (int)pid);
     DIR *directory = opendir(root());
     for (struct dirent *entry = directory ? readdir(directory) : NULL; entry;
          entry = readdir(directory))

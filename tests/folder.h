@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct folder {
     char path[256];
@@ -15,8 +16,8 @@ void folder_open(struct folder *folder);
 /* Removes it with the files in it. */
 void folder_close(struct folder *folder);
 
-/* All that this process has open, as far as it can: no assertion. */
-void folder_close_all(void);
+/* All that a process has open, as far as it can: no assertion. */
+void folder_close_all(pid_t pid);
 
 /* The path of a file in it; `path` has 512 bytes. Returns path. */
 const char *folder_path(const struct folder *folder, const char *name, char path[512]);

@@ -23,6 +23,7 @@
 struct report {
     char text[RANKS_TEXT_BYTES];
     char log[RANKS_TEXT_BYTES];
+    bool ended;
 };
 
 struct run {
@@ -138,6 +139,7 @@ static void live(const struct run *run, int rank)
     snprintf(report->text, sizeof report->text, "%s", self.fail.text);
     if (self.config.log)
         fclose(self.config.log);
+    report->ended = true;
     _exit(code);
 }
 
@@ -221,6 +223,7 @@ void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result)
     for (int rank = 0; rank < plan->world; rank++) {
         memcpy(result->text[rank], run.reports[rank].text, RANKS_TEXT_BYTES);
         memcpy(result->log[rank], run.reports[rank].log, RANKS_TEXT_BYTES);
+        result->left[rank] = result->code[rank] == 0 && !run.reports[rank].ended;
     }
     munmap(run.reports, reports_bytes);
     for (int rank = 0; rank < plan->world; rank++)
@@ -240,8 +243,8 @@ void ranks_assert_ok(const struct ranks_result *result)
     bool ok = true;
     for (int rank = 0; rank < result->world; rank++) {
         size_t used = strlen(all);
-        ok = ok && result->code[rank] == 0;
-        if (result->code[rank])
+        ok = ok && result->code[rank] == 0 && !result->left[rank];
+        if (result->code[rank] || result->left[rank])
             snprintf(all + used, sizeof all - used, "\n  rank %d ended with %d: %.200s", rank,
                      result->code[rank], result->text[rank]);
     }

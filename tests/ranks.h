@@ -58,7 +58,8 @@ struct ranks_result {
     int code[RANKS_MOST]; // what the body returned (0 .. 255), 128 + signal, or RANKS_TIMED_OUT
     char text[RANKS_MOST][RANKS_TEXT_BYTES]; // the failure's sentence, "" if none
     char log[RANKS_MOST][RANKS_TEXT_BYTES];  // what start-up wrote to config.log
-    double seconds;                          // from the first fork to the last end
+    bool left[RANKS_MOST]; // with 0, before its body returned: it has shown nothing
+    double seconds;        // from the first fork to the last end
 };
 
 void ranks_run(int world, ranks_body *body, void *context, struct ranks_result *result);

@@ -76,6 +76,27 @@ START_TEST(allreduce_is_exact_for_every_world_and_count_in_place_and_not)
 }
 END_TEST
 
+static int nothing_body(struct ranks_self *self)
+{
+    uint64_t messages = comm_messages_sent(self->comm);
+    float none = 0;
+    int error = ring_reduce_scatter(self->comm, &none, 0, COMM_F32, COMM_SUM);
+    if (!error)
+        error = ring_all_gather(self->comm, &none, 0, COMM_F32);
+    if (!error)
+        error = ring_allreduce(self->comm, &none, &none, 0, COMM_F32, COMM_SUM);
+    messages = comm_messages_sent(self->comm) - messages;
+    return error || ranks_expect(self, messages == 0, "%d messages", (int)messages);
+}
+
+START_TEST(a_vector_of_no_elements_sends_nothing)
+{
+    struct ranks_result result;
+    ranks_run(3, nothing_body, NULL, &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 static int small_allreduce_body(struct ranks_self *self)
 {
     return check_allreduce(self, 1001, true) ? 1 : 0;
@@ -251,6 +272,7 @@ Suite *ring_suite(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, allreduce_is_exact_for_every_world_and_count_in_place_and_not, 0,
                         WORLDS);
+    tcase_add_test(tcase, a_vector_of_no_elements_sends_nothing);
     tcase_add_test(tcase, sixteen_ranks_meet_and_sum);
     tcase_add_loop_test(tcase, a_vector_of_two_gibibytes_and_more_is_exact, 0, 2);
     tcase_add_loop_test(tcase, the_ring_adds_in_the_order_of_its_replay_bit_for_bit, 0, WORLDS);

@@ -15,13 +15,13 @@ _Noreturn void todo(const char *task)
     if (forks && strcmp(forks, "no") == 0) // there is no Check to tell
         fprintf(stderr, "task %s is not yet written\n", task);
     _mark_point(task, 0);
-    folder_close_all();
+    folder_close_all(getpid());
     _exit(EXIT_TODO);
 }
 
 _Noreturn void unwritten_in_child(void)
 {
-    folder_close_all();
+    folder_close_all(getpid());
     _exit(EXIT_TODO);
 }
 

@@ -106,8 +106,11 @@ const struct task tasks[TASKS] = {
      "ring",
      {"Take the picture above ring.c and follow chunk 0: at which rank does it set out, and after "
       "how many rounds is it at home?",
-      "World - 1 rounds. In each, one pass(): some chunk goes right, another comes from the left "
-      "and is added to yours (COMM_REDUCE). What came in one round goes out in the next.",
+      "pass() is one comm_exchange, two sides at once: to = (rank + 1) % world, from = (rank + "
+      "world - 1) "
+      "% world, each with its chunk's place (collective_at) and count, and `how`. Then world - 1 "
+      "rounds of it with "
+      "COMM_REDUCE: what came in one round goes out in the next.",
       "In round s rank r sends chunk r - 1 - s and takes chunk r - 2 - s. Stop at the first error; "
       "a vector of no elements needs no round."}},
     {"02.5",
@@ -125,11 +128,11 @@ const struct task tasks[TASKS] = {
      "the ring, in the step",
      "lesson02_allreduce/ring.c lesson02_allreduce/main.c",
      "ring stairs",
-     {"An exchange has two sides at once: to whom, from whom, which elements. And an all-reduce is "
-      "one half after the other.",
-      "pass: to = (rank + 1) % world, from = (rank + world - 1) % world, each with its chunk's "
-      "place and count, and `how`. ring_allreduce looks like its two neighbours below it, but "
-      "begins with collective_begin_allreduce.",
+     {"An all-reduce is one half after the other, in one call: what does comm.h want before the "
+      "first exchange, and after the last?",
+      "ring_allreduce looks like its two neighbours below it, but its call is a COMM_ALLREDUCE and "
+      "it begins with collective_begin_allreduce. The step's line is the one under The idea in the "
+      "README.",
       "error = begin; if there is none, reduce_scatter_rounds, then all_gather_rounds; return "
       "collective_end(&ring, error). In main.c the gradient is summed in place: allreduce(comm, "
       "run->grad, run->grad, run->model.count, COMM_F32, COMM_SUM)."}},

@@ -242,7 +242,8 @@ static int counted_body(struct ranks_self *self)
 {
     const struct ring_case *given = self->context;
     uint64_t bytes = comm_bytes_sent(self->comm), messages = comm_messages_sent(self->comm);
-    uint64_t rounds = (uint64_t)(self->world - 1) * (given->call == ALL ? 2 : 1);
+    uint64_t rounds =
+        given->count == 0 ? 0 : (uint64_t)(self->world - 1) * (given->call == ALL ? 2 : 1);
     uint64_t expected =
         elements_sent(given, self->rank, self->world) * sizeof(float) + rounds * WIRE_FRAME_BYTES;
     float *data = before_call(given, self->rank, self->world);
@@ -259,12 +260,13 @@ static int counted_body(struct ranks_self *self)
     return wrong ? 1 : 0;
 }
 
-/* One chunk is a float longer than another, so that whose is not sent shows. */
+/* One chunk is a float longer than another, so that whose is not sent shows. Of no element nothing is sent. */
 static int check_counted(struct grade *grade, enum call call)
 {
-    struct ring_case given = {grade, call, grade_odd(grade, 1000), 0};
+    struct ring_case given = {grade, call, grade_odd(grade, 1000), 0}, none = {grade, call, 0, 0};
     return grade_ranks(grade, 3, counted_body, &given) ||
-           grade_ranks(grade, 5, counted_body, &given);
+           grade_ranks(grade, 5, counted_body, &given) ||
+           grade_ranks(grade, 3, counted_body, &none);
 }
 
 int scatter_counted(struct grade *grade)

@@ -56,7 +56,7 @@ int grade_result(struct grade *grade, const struct ranks_result *result)
     int wrong = 0;
     for (int said = 1; said >= 0; said--)
         for (int rank = 0; rank < result->world && !wrong; rank++)
-            if (result->code[rank] && (result->text[rank][0] || !said))
+            if ((result->code[rank] || result->left[rank]) && (result->text[rank][0] || !said))
                 wrong = grade_expect(
                     grade, false, "%d ranks: %s%s", result->world, result->text[rank],
                     said ? "" : "expected a rank to end in good order, found that it did not");

@@ -2,6 +2,7 @@
 #include "tests/grade/runner.h"
 #include "common/clock.h"
 #include "common/todo.h"
+#include "tests/folder.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -10,9 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { FILE_BYTES_MOST = 64 * 1024 * 1024 };
+
+/* What a check leaves for the runner, in memory they share. */
+struct left {
+    char text[GRADE_TEXT_BYTES];
+    bool ended; // it came to its end: a body that calls exit(0) has passed nothing
+};
+
+/* Ctrl-C reaches the runner only: a check's process is in a group of its own. */
+static volatile sig_atomic_t stopped_by;
+
+static void on_stop(int number)
+{
+    stopped_by = number;
+}
+
+static void on_each_stop(void (*handler)(int))
+{
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        signal(stops[i], handler);
+}
 
 /* Another check draws other numbers, whichever are run with it. FNV-1a. */
 static uint32_t number_of(const struct check *check)
@@ -59,30 +84,38 @@ static int run_as_test(void)
 }
 
 /* The whole life of a check's process. What it prints is kept, to say why it crashed. */
-static void live(const struct check *check, uint64_t seed, char *text, FILE *said)
+static void live(const struct check *check, uint64_t seed, struct left *left, FILE *said)
 {
+    static const struct rlimit file = {FILE_BYTES_MOST,
+                                       FILE_BYTES_MOST}; // a body may print without end
     int nothing = open("/dev/null", O_RDWR);
     setpgid(0, 0);
+    on_each_stop(SIG_DFL);
+    setrlimit(RLIMIT_FSIZE, &file);
     dup2(nothing, 0);
     dup2(nothing, 1);
     dup2(fileno(said), 2);
     current.check = check;
     current.grade = (struct grade){
-        .rng = {.seed = seed, .stream = RNG_TEST, .sub = number_of(check)}, .text = text};
-    _exit(run_as_test() ? 1 : 0);
+        .rng = {.seed = seed, .stream = RNG_TEST, .sub = number_of(check)}, .text = left->text};
+    int wrong = run_as_test();
+    left->ended = true;
+    _exit(wrong ? 1 : 0);
 }
 
-/* False when the limit has passed first. Leaves nothing of the group alive. */
+/* False when the limit has passed first. Leaves nothing of the group alive, and no folder. */
 static bool await(pid_t pid, double limit_seconds, int *status)
 {
     static const struct timespec moment = {.tv_nsec = 1000 * 1000};
     double begun = clock_seconds();
     pid_t ended;
-    while ((ended = waitpid(pid, status, WNOHANG)) == 0 && clock_seconds() - begun < limit_seconds)
+    while ((ended = waitpid(pid, status, WNOHANG)) == 0 && !stopped_by &&
+           clock_seconds() - begun < limit_seconds)
         nanosleep(&moment, NULL);
     kill(-pid, SIGKILL);
     if (ended == 0)
         waitpid(pid, status, 0);
+    folder_close_all(pid);
     return ended == pid;
 }
 
@@ -111,6 +144,9 @@ static void judge(struct outcome *outcome, int status, FILE *said)
     } else if (outcome->text[0] == '\0' && WIFSIGNALED(status)) {
         snprintf(outcome->text, sizeof outcome->text, "expected no crash, found %s; %s",
                  strsignal(WTERMSIG(status)), line);
+    } else if (outcome->text[0] == '\0' && status == 0) {
+        snprintf(outcome->text, sizeof outcome->text,
+                 "expected the function to return, found that it ended its process");
     } else if (outcome->text[0] == '\0') {
         snprintf(outcome->text, sizeof outcome->text, "expected the check to end well, found: %s",
                  line);
@@ -120,31 +156,35 @@ static void judge(struct outcome *outcome, int status, FILE *said)
 void runner_run(const struct check *check, uint64_t seed, struct outcome *outcome)
 {
     double limit = check->limit_seconds > 0 ? check->limit_seconds : GRADE_LIMIT_SECONDS;
-    char *text =
-        mmap(NULL, GRADE_TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct left *left =
+        mmap(NULL, sizeof *left, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     FILE *said = tmpfile();
     *outcome = (struct outcome){.check = check, .seconds = -clock_seconds()};
-    if (text == MAP_FAILED || !said) {
+    if (left == MAP_FAILED || !said) {
         perror("grade: no place for what a check says");
         exit(1);
     }
+    on_each_stop(on_stop);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        live(check, seed, text, said);
+        live(check, seed, left, said);
     int status = 0;
     if (pid > 0)
         setpgid(pid, pid);
     bool in_time = pid > 0 && await(pid, limit, &status);
+    on_each_stop(SIG_DFL);
+    if (stopped_by)
+        raise(stopped_by);
     outcome->seconds += clock_seconds();
-    snprintf(outcome->text, sizeof outcome->text, "%s", text);
+    snprintf(outcome->text, sizeof outcome->text, "%s", left->text);
     if (!in_time)
         snprintf(outcome->text, sizeof outcome->text,
                  "expected an end within %g s, found none: does it wait for ever?", limit);
-    if (!in_time || status != 0) {
+    if (!in_time || status != 0 || !left->ended) {
         outcome->verdict = VERDICT_LOST;
         judge(outcome, status, said);
     }
-    munmap(text, GRADE_TEXT_BYTES);
+    munmap(left, sizeof *left);
     fclose(said);
 }

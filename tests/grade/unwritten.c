@@ -9,7 +9,7 @@
 
 _Noreturn void unwritten_in_child(void)
 {
-    folder_close_all();
+    folder_close_all(getpid());
     _exit(EXIT_TODO); // the child has said it
 }
 
@@ -22,6 +22,6 @@ void unwritten_if_said(const char *text)
         at = next;
     if (!at || sscanf(at, "task %5[0-9.] (", task) != 1)
         return;
-    folder_close_all();
+    folder_close_all(getpid());
     todo(task);
 }
