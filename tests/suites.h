@@ -34,6 +34,7 @@ Suite *translations_suite(void);
 Suite *install_suite(void);
 Suite *handin_suite(void);
 Suite *starter_suite(void);
+Suite *verdict_suite(void);
 Suite *grade_suite(void);
 Suite *launch_suite(void);
 Suite *launch_output_suite(void);
@@ -168,6 +169,7 @@ static const struct suite_entry suites[] = {
     {"install", install_suite},
     {"handin", handin_suite},
     {"starter", starter_suite},
+    {"verdict", verdict_suite},
     {"grade", grade_suite},
     {"launch", launch_suite},
     {"launch_output", launch_output_suite},

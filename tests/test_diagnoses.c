@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 enum { COMMAND_BYTES = 1024, HEALTHY = 0, FAILED = 1, USAGE = 2, FINDINGS = 4 };
@@ -296,11 +297,14 @@ static void await_words(const struct folder *folder, int code, const char *words
 }
 
 /* Once it has made steps. */
-static pid_t pid_of_rank(const struct folder *folder, int rank)
+static pid_t pid_of_rank(const struct folder *folder, const struct program *program, int rank)
 {
-    char name[32];
+    char name[32], path[512];
     snprintf(name, sizeof name, "r/rank-%d.jsonl", rank);
-    folder_await(folder, name);
+    while (access(folder_path(folder, name, path), F_OK) != 0) {
+        program_heed_unwritten(program);
+        pause_shortly();
+    }
     for (;;) {
         char *text = lesson_text(folder, name), *pid = strstr(text, "\"pid\":");
         bool steps = strstr(text, "\"event\":\"step\"") != NULL;
@@ -322,7 +326,7 @@ START_TEST(a_stopped_and_then_a_killed_rank_are_told_from_those_that_wait)
                   "export OPENBLAS_NUM_THREADS=1; exec \"$LAUNCH\" -n 3 "
                   "\"${LAUNCH%/*}/lesson02_allreduce\" --hidden "
                   "none --epochs 100000 --link 1gbit,10ms --timeout 300 --quiet --record r");
-    pid_t pid = pid_of_rank(&folder, 1);
+    pid_t pid = pid_of_rank(&folder, &program, 1);
     ck_assert_int_eq(kill(pid, SIGSTOP), 0);
     await_words(&folder, FINDINGS, "decided by rank 1 is stopped by a signal");
     await_words(&folder, FINDINGS, "it waits for rank");
@@ -345,7 +349,7 @@ START_TEST(a_run_that_was_ended_is_told_and_is_no_mistake)
                   "export OPENBLAS_NUM_THREADS=1; exec \"${LAUNCH%/*}/lesson01_single\" --hidden "
                   "none --epochs "
                   "100000 --no-verify --quiet --record r");
-    pid_t pid = pid_of_rank(&folder, 0);
+    pid_t pid = pid_of_rank(&folder, &program, 0);
     ck_assert_int_eq(kill(pid, SIGKILL), 0);
     program_wait(&program);
     program_close(&program);

@@ -69,6 +69,17 @@ START_TEST(earlier_tasks_are_the_students_own_and_later_ones_are_not)
 }
 END_TEST
 
+/* Every region's task is in the table with that file, and every file of the table has one. */
+START_TEST(the_table_names_the_files_of_all_regions)
+{
+    expect("grep -HE '^ *// task [0-9]{2}[.][0-9]+ [{]$' lesson0*/*.c common/*.c | "
+           "sed -E 's,^([^:]*): *// task ([0-9.]+) .*,\\2 \\1,' | sort -u > $out; "
+           "\"${LAUNCH%/*}/tasks\" | awk -F '\\t' '{ n = split($3, files, / /); "
+           "for (i = 1; i <= n; i++) print $1, files[i] }' | sort | diff $out - && echo the same",
+           0, "the same");
+}
+END_TEST
+
 Suite *starter_suite(void)
 {
     Suite *suite = suite_create("starter");
@@ -76,6 +87,7 @@ Suite *starter_suite(void)
     tcase_add_loop_test(tcase, what_cannot_be_made_is_refused_and_nothing_is_lost, 0, 7);
     tcase_add_test(tcase, tasks_of_this_lesson_and_the_later_ones_are_emptied);
     tcase_add_test(tcase, earlier_tasks_are_the_students_own_and_later_ones_are_not);
+    tcase_add_test(tcase, the_table_names_the_files_of_all_regions);
     suite_add_tcase(suite, tcase);
     return suite;
 }
