@@ -134,7 +134,7 @@ static const struct shown {
     {"<!-- texts: short 9999 => 3 -->\n```console\n$ seq 9999\n1\n...\n9999\n```\n", NULL},
     {"<!-- texts: needs no-such-program -->\n```console\n$ false\n```\n", NULL},
     {"## Experiments\n\n| e | command | you expect | here | yours |\n|---|---|---|---|---|\n"
-     "| x | `A=1; echo 0.5 12345 7` | y | 0.5, 12345 and 8, in 3.1 s | |\n",
+     "| x | `A=1; echo 0.5 12345 7` | y | 0.5, 12345 and 7, in 3.1 s | |\n",
      NULL},
     {"```console\n$ echo a; echo b\na\n```\n", "t.md:2: prints more than is shown"},
     {"```console\n$ echo a\nb\n```\n", "t.md:2: prints other than \"b\""},
@@ -152,6 +152,9 @@ static const struct shown {
     {"## Experiments\n\n| e | command | you expect | here | yours |\n|---|---|---|---|---|\n| x | "
      "`A=1; echo 0.5` | y | 0.7 | |\n",
      "t.md:5: shows 0.7, which was not printed"},
+    {"## Experiments\n\n| e | command | you expect | here | yours |\n|---|---|---|---|---|\n| x | "
+     "`for i in 4 7; do echo $i buckets; done` | y | 4 buckets, then 6 | |\n",
+     "t.md:5: shows 6, which was not printed"},
 };
 
 /* Where figures may be off by `slack`. */

@@ -12,7 +12,7 @@
 #     "at most", before "times its bound"); bits (hexadecimal digits, 8 or more); and any other number with a point may be off by
 #     `slack` of itself. Without it, all these are the same.
 #
-# A whole number must be the same. An experiment's row shows numbers; each with a point, or of five digits, must be among those printed.
+# A whole number must be the same. An experiment's row shows numbers; each that is no time must be among those printed.
 
 function masked(line) {
     if (slack > 0) {
@@ -133,7 +133,7 @@ function holds_numbers(   i, j, words, count, wanted, wants, here, all) {
     wants = split_words(masked_units(shown[1]), wanted)
     for (i = 1; i <= wants; i++) {
         sub(/\.$/, "", wanted[i])
-        if (wanted[i] !~ /^-?[0-9]+\.[0-9]+$|^[0-9][0-9][0-9][0-9][0-9]+$/)
+        if (wanted[i] !~ /^-?[0-9]+(\.[0-9]+)?$/)
             continue
         here = 0
         for (j = 1; j <= count && !here; j++)
