@@ -59,6 +59,16 @@ function look_for_target(code, words, count, i, quotes) {
     }
 }
 
+# 02.4/sums: a check of the grader.
+function look_for_checks(text, check) {
+    while (match(text, /0[1-4]\.[0-9]+\/[a-z][a-z0-9]*/)) {
+        check = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        if (!(check in checks))
+            complain("the grader has no check " check)
+    }
+}
+
 # Between backticks, which may close on another line.
 function look_for_spans(text, parts, count, i) {
     count = split(text, parts, "`")
@@ -81,6 +91,7 @@ FILENAME !~ /\.md$/ && $1 == "file" {
     named[path]
 }
 FILENAME !~ /\.md$/ && $1 == "target" { for (i = 2; i <= NF; i++) targets[$i] }
+FILENAME !~ /\.md$/ && $1 == "check" { checks[$2] }
 FILENAME !~ /\.md$/ { next }
 
 FNR == 1 {
@@ -100,6 +111,7 @@ FNR == 1 {
     next
 }
 { look_for_files($0) }
+{ look_for_checks($0) }
 fenced && /^(\$ )?([A-Z_]+=[^ ]* |time )*make / || !fenced && /^    make / { look_for_target($0) }
 fenced { next }
 /^ *$/ { in_span = 0 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# documents: is all there that the texts name? Links and their headings, files, targets of make.
+# documents: is all there that the texts name? Links and their headings, files, targets of make, the grader's checks.
 #
 #   sh tests/documents.sh ROOT     prints what is missing; 1 when anything is
 #
@@ -14,5 +14,9 @@ tree() { # FIND'S WORDS: of everything but what was built
 }
 
 # shellcheck disable=SC2046 # words, one each
-{ tree -name '*' | sed 's/^/file /' && sed -n 's/^\([a-z][a-z0-9 -]*\):.*/target \1/p' Makefile; } |
+{
+    tree -name '*' | sed 's/^/file /'
+    sed -n 's/^\([a-z][a-z0-9 -]*\):.*/target \1/p' Makefile
+    sed -n 's/^ *{"\(0[1-4][.][0-9]*\)", "\([a-z0-9]*\)", KIND_.*/check \1\/\2/p' tests/grade/lesson0*.c
+} |
     awk -f "$here/markdown.awk" -f "$here/documents.awk" - $(tree -name '*.md') $(tree -name '*.md')

@@ -1,4 +1,4 @@
-/* Links, files and targets of make that a text names are there; and one that is not is noticed. */
+/* Links, files, targets of make and checks of the grader that a text names are there; and one that is not is noticed. */
 #include "tests/folder.h"
 #include "tests/program.h"
 #include "tests/suites.h"
@@ -26,7 +26,7 @@ START_TEST(the_texts_name_what_is_there)
 END_TEST
 
 /* A tree of docs/a.md, this text, docs/b.md with a heading, common/c.h, and a Makefile that makes `all` and
- * `run-it`. Of the text, the one complaint holds `said`; NULL: there is none. */
+ * `run-it`, and checks 02.4/sums and 02.5/moves. Of the text, the one complaint holds `said`; NULL: there is none. */
 static const struct text {
     const char *text, *said;
 } texts[] = {
@@ -37,6 +37,9 @@ static const struct text {
      "sure.",
      NULL},
     {"```\n$ make run-it ARGS=\"none\"\nmake\n```\n\n    make all    # here\n", NULL},
+    {"`02.4/sums` and task 02.4, and of 02.5/moves.", NULL},
+    {"lost at `02.4/sum`", "docs/a.md:3: the grader has no check 02.4/sum"},
+    {"`make all TASK=02.5/sums`", "the grader has no check 02.5/sums"},
     {"[c](c.md)", "docs/a.md:3: a link to docs/c.md, which is not there"},
     {"[c](common/c.h)", "a link to docs/common/c.h, which is not there"},
     {"[b](b.md#none)", "a link to #none of docs/b.md"},
@@ -65,12 +68,15 @@ START_TEST(what_is_missing_is_named)
     struct program program;
     struct folder folder;
     folder_open(&folder);
-    program_run(&program, folder.path, "mkdir docs common");
+    program_run(&program, folder.path, "mkdir -p docs common tests/grade");
     program_close(&program);
     snprintf(whole, sizeof whole, "# A heading\n\n%s\n", text->text);
     write(&folder, "docs/a.md", whole);
     write(&folder, "docs/b.md", "## `b`, and c\n");
     write(&folder, "common/c.h", "");
+    write(
+        &folder, "tests/grade/lesson02.c",
+        "    {\"02.4\", \"sums\", KIND_CORRECT, 6,\n    {\"02.5\", \"moves\", KIND_CORRECT, 5,\n");
     write(&folder, "Makefile", "all: run-it ## both\nrun-it other: c.h\n\tmake none\n");
     snprintf(command, sizeof command, "sh '%s' .", script);
     program_run(&program, folder.path, command);

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
-enum { COMMAND_BYTES = 1024 };
+enum { COMMAND_BYTES = 2048 };
 
 /* What the grader says of a task that is not yet written is not this test's own: it is said otherwise. */
 static void run(struct program *program, const struct folder *folder, const char *commands)
@@ -57,6 +57,55 @@ START_TEST(what_cannot_be_graded_is_said)
     ck_assert_msg(program.code == saying->code && strstr(program.out, saying->said),
                   "%s\nleft with %d, expected %d and: %s\n%s", saying->commands, program.code,
                   saying->code, saying->said, program.out);
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+/* A copy of the files of lesson 1's tasks, of which loss.c has, before all else or after, what it should not. */
+static const struct loss {
+    const char *lines, *said;
+    int code;
+} losses[] = {
+    {": >$loss", "has no function loss_correct", 1},
+    {"echo '#include \"lesson01_single/loss.c\"' >$loss", "loss.c: only headers may be incl", 1},
+    {"echo 'int memcmp(const void *a, const void *b, size_t n) { return !a || !b || !n; }' >>$loss",
+     "shows memcmp to other files: make it static", 1},
+    {"echo '__attribute__((constructor)) static void win(void) { puts(\"100\"); }' >>$loss; "
+     "sed -i '1i #include <stdio.h>' $loss",
+     "runs before main", 1},
+    {"sed -i '1i #include <stdlib.h>' $loss; sed -i 's/.*task 01.1 {/setenv(\"A\", \"\", 0);/' "
+     "$loss",
+     "calls setenv which no task needs", 1},
+    {"sed -i '1i #include \"lesson02_allreduce/comm_inside.h\"' $loss", "not for tasks to look", 1},
+    {"sed -i '1i #include \"tests/grade/grade.h\"' $loss", "not for tasks to look", 1},
+    {"mv $loss there; ln -s $PWD/there $loss", "is a symbolic link", 2},
+    {"mv mine/lesson01_single there; ln -s $PWD/there mine/lesson01_single", "is a symbolic", 2},
+    {"tar -czPf $PWD/h.tar.gz mine/../mine; FROM=$PWD/h.tar.gz", "outside of its folder", 2},
+    {"sed -i '1i #include <pthread.h>' $loss; sed -i 's/.*task 01.1 {/pthread_exit(NULL);/' $loss",
+     "found that it ended its process", 0},
+    {"sed -i '1i static int mine(void) { return 1; }' $loss; sed -i 's/.*task 01.1 "
+     "{/(void)mine();/' "
+     "$loss; echo '#include \"mine.h\"' >>$loss; : >mine/lesson01_single/mine.h",
+     "\ntotal ", 0},
+};
+
+START_TEST(what_may_not_be_linked_is_refused)
+{
+    const struct loss *loss = &losses[_i];
+    char commands[COMMAND_BYTES / 2];
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    snprintf(
+        commands, sizeof commands,
+        "for f in $($grade 01 --files); do mkdir -p mine/${f%%/*}; cp $source/$f mine/$f; done; "
+        "loss=mine/lesson01_single/loss.c; FROM=$PWD/mine; %s; export FROM; TASK=01.1 from 01",
+        loss->lines);
+    run(&program, &folder, commands);
+    ck_assert_msg(program.code == loss->code && strstr(program.out, loss->said),
+                  "%s\nleft with %d, expected %d and: %s\n%s", loss->lines, program.code,
+                  loss->code, loss->said, program.out);
     program_close(&program);
     folder_close(&folder);
 }
@@ -124,6 +173,8 @@ Suite *grade_suite(void)
     Suite *suite = suite_create("grade");
     TCase *tcase = tcase_create("grade");
     tcase_add_loop_test(tcase, what_cannot_be_graded_is_said, 0, sizeof sayings / sizeof *sayings);
+    tcase_add_loop_test(tcase, what_may_not_be_linked_is_refused, 0,
+                        sizeof losses / sizeof *losses);
     tcase_add_loop_test(tcase, the_file_for_gradescope_adds_up_as_autolabs_line_does, 0,
                         sizeof gradings / sizeof *gradings);
     suite_add_tcase(suite, tcase);

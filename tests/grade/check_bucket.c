@@ -97,10 +97,12 @@ int bucket_caps(struct grade *grade)
     int wrong = 0;
     for (size_t i = 0; i < MODELS && !wrong; i++) {
         struct model model = drawn_model(grade, LAYERS);
-        struct slice last = model.tensors[model.tensor_count - 1].slice;
+        size_t last = model.tensors[model.tensor_count - 1].slice.count * sizeof(float);
+        size_t two = last + model.tensors[model.tensor_count - 2].slice.count * sizeof(float);
         size_t first = grade_draw(grade, 0, SOME_BYTES), bytes = grade_draw(grade, 0, SOME_BYTES);
         wrong = check_caps(grade, &model, first, bytes) || check_caps(grade, &model, 0, bytes) ||
-                check_caps(grade, &model, last.count * sizeof(float), HUGE_BYTES) ||
+                check_caps(grade, &model, last, HUGE_BYTES) ||
+                check_caps(grade, &model, two, bytes) || // two tensors fill it exactly
                 check_caps(grade, &model, HUGE_BYTES, 0);
     }
     return wrong;

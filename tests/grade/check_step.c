@@ -32,10 +32,11 @@ int ring_step(struct grade *grade)
     char arguments[COMMAND_BYTES];
     struct folder folder;
     struct program program;
+    size_t steps = grade_draw(grade, 4, 6); // one that reduces in the first only is found
     int length = snprintf(arguments, sizeof arguments,
-                          "--data synthetic --hidden 7 --steps 3 --dump-steps 3 --no-verify --seed "
-                          "%zu --batch %zu --optimizer %s --dump ",
-                          grade_draw(grade, 1, 1000), grade_draw(grade, 20, 60),
+                          "--data synthetic --hidden 7 --steps %zu --dump-steps %zu --no-verify "
+                          "--seed %zu --batch %zu --optimizer %s --dump ",
+                          steps, steps, grade_draw(grade, 1, 1000), grade_draw(grade, 20, 60),
                           optimizers[grade_draw(grade, 0, 2)]);
     folder_open(&folder);
     snprintf(arguments + length, sizeof arguments - (size_t)length, "single");

@@ -6,7 +6,7 @@
 # With FROM, a folder or an archive of make handin, the files that hold tasks, of the lessons up to LESSON, are
 # taken from there; all else, the grader above all, is this tree's. They are compiled with the build's own flags, in a folder of
 # their own, and linked before the library, whose files of the same names are then not looked at.
-# Nothing is written into DIR. Exit code: 0 graded, 1 cannot be built, 2 wrong usage.
+# Nothing is written into DIR. Exit code: 0 graded, 1 cannot be built or may not be linked (admit.sh), 2 wrong usage.
 set -u
 
 build=$1
@@ -29,12 +29,16 @@ case $FROM in
 *.tar.gz) # a hand-in: a folder with all of it
     [ -f "$FROM" ] || fail 2 "FROM=$FROM is not there"
     mkdir "$work/handed-in" || exit 1
+    tar -tzf "$FROM" 2>/dev/null | grep -qE '^/|(^|/)[.][.](/|$)' && fail 2 "FROM=$FROM holds a path outside of its folder"
     tar -xzf "$FROM" -C "$work/handed-in" || fail 2 "FROM=$FROM cannot be unpacked; make handin packs one"
     for FROM in "$work"/handed-in/*/; do :; done
     ;;
 esac
 [ -d "$FROM" ] || fail 2 "FROM=$FROM is neither a folder nor an archive of make handin"
 files=$("$build/grade" "$lesson" --files) || exit 2
+# A link may lead anywhere, to the solution for one.
+link=$(find "$FROM"/common "$FROM"/lesson0* -type l 2>/dev/null | head -n 1)
+[ -z "$link" ] || fail 2 "$link is a symbolic link: a hand-in holds files and folders only"
 for file in $files; do
     [ -f "$FROM/$file" ] || fail 2 "FROM=$FROM has no $file; it holds a task, and is there in every starter"
 done
@@ -49,7 +53,9 @@ mains=
 for file in $files; do
     cmp -s "$FROM/$file" "$file" && continue
     object=$work/$(echo "$file" | tr / -).o
-    eval "$flags -Wno-error -c \"\$FROM/\$file\" -o \"\$object\"" || fail 1 "$FROM/$file cannot be built; see above"
+    eval "$flags -Wno-error -MMD -MF \"\$object.d\" -c \"\$FROM/\$file\" -o \"\$object\"" ||
+        fail 1 "$FROM/$file cannot be built; see above"
+    sh tests/grade/admit.sh "$FROM/$file" "$object" "$build/objects/${file%.c}.o" "$object.d" || exit 1
     case $file in
     */main.c) mains="$mains $file=$object" ;;
     *) objects="$objects $object" ;;

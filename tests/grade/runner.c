@@ -119,28 +119,31 @@ static bool await(pid_t pid, double limit_seconds, int *status)
     return ended == pid;
 }
 
-/* The last line that was written to the standard error, or "". */
-static void last_line(FILE *said, char *line, int room)
+/* The last line that was written to the standard error, of those with the words, or "". */
+static void last_line(FILE *said, const char *words, char *line, int room)
 {
     char next[GRADE_TEXT_BYTES];
     line[0] = '\0';
     rewind(said);
     while (fgets(next, sizeof next, said))
-        if (next[0] != '\n')
+        if (next[0] != '\n' && strstr(next, words))
             snprintf(line, (size_t)room, "%.*s", room - 1, next);
     line[strcspn(line, "\n")] = '\0';
 }
 
 static void judge(struct outcome *outcome, int status, FILE *said)
 {
+    static const char unwritten[] = "is not yet written";
     char line[GRADE_TEXT_BYTES / 2];
-    last_line(said, line, sizeof line);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TODO) {
+    bool todo = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_TODO;
+    last_line(said, todo ? unwritten : "", line, sizeof line); // other ranks may say more after it
+    if (todo) {
         outcome->verdict = VERDICT_UNWRITTEN;
-        char *end = strstr(line, " written"); // what to do about it is said with the task
+        char *end = strstr(line, unwritten); // what to do about it is said with the task
         if (end)
-            end[strlen(" written")] = '\0';
-        snprintf(outcome->text, sizeof outcome->text, "%s", line);
+            end[strlen(unwritten)] = '\0';
+        snprintf(outcome->text, sizeof outcome->text, "%s",
+                 end ? line : "a task that it needs is not yet written");
     } else if (outcome->text[0] == '\0' && WIFSIGNALED(status)) {
         snprintf(outcome->text, sizeof outcome->text, "expected no crash, found %s; %s",
                  strsignal(WTERMSIG(status)), line);
