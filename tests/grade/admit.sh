@@ -22,7 +22,8 @@ refuse() { # SENTENCE
 
 shown() { nm -g "$1" | awk 'NF == 3 { print ($2 == "i" ? "i:" : "") $3 }' | sort; }
 called() { nm -g "$1" | awk 'NF == 2 { print $2 }' | sort; }
-early() { objdump -h "$1" | awk '{ print $2 }' | grep -E '^[.](init|fini|ctors|dtors|preinit)|mod_(init|term)_func' | sort; }
+# With their sizes: a sanitizer's has one such section in each file.
+early() { objdump -h "$1" | awk '$2 ~ /^[.](init|fini|ctors|dtors|preinit)|mod_(init|term)_func/ { print $2, $3 }' | sort; }
 
 # How this grading looks after other processes, where the seed lies, and what else no task is about.
 forbidden='at_quick_exit|atexit|on_exit|__cxa_atexit'
