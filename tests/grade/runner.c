@@ -36,7 +36,8 @@ static void on_each_stop(void (*handler)(int))
 {
     static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        signal(stops[i], handler);
+        if (signal(stops[i], handler) == SIG_IGN) // nohup
+            signal(stops[i], SIG_IGN);
 }
 
 /* Another check draws other numbers, whichever are run with it. FNV-1a. */
