@@ -18,6 +18,6 @@ enum { EXIT_TODO = 77 }; // automake's code for a test that was not made
 
 /* Says on the standard error which task ("02.4") is not yet written, in which file, and how to get a
  * hint; then ends the process with EXIT_TODO. */
-_Noreturn void todo(const char *task);
+_Noreturn void todo(const char *id);
 
 #endif

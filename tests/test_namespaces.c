@@ -94,8 +94,8 @@ static void job_await_training(const struct job *job)
         text[got > 0 ? got : 0] = '\0';
         if (strstr(text, " 2/1000000 "))
             return;
-        if (i % 2000 == 1998)
-            program_heed_unwritten(&job->programs[0]);
+        for (int machine = 0; i % 2000 == 1998 && machine < job->machines; machine++)
+            program_heed_unwritten(&job->programs[machine]);
         usleep(2000);
     }
     ck_abort_msg("no epoch was trained");

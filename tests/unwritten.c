@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-_Noreturn void todo(const char *task)
+_Noreturn void todo(const char *id)
 {
     const char *forks = getenv("CK_FORK");
     if (forks && strcmp(forks, "no") == 0) // there is no Check to tell
-        fprintf(stderr, "task %s is not yet written\n", task);
-    _mark_point(task, 0);
+        fprintf(stderr, "task %s is not yet written\n", id);
+    _mark_point(id, 0);
     folder_close_all(getpid());
     _exit(EXIT_TODO);
 }

@@ -4,7 +4,7 @@
  *
  *     Running suite(s): ring
  *     33%: Checks: 12, Failures: 0, Errors: 0, To do: 8
- *     TODO ring: every_rank_gets_the_sum (5 checks): 02.1 02.4
+ *     (to do) ring: every_rank_gets_the_sum (5 checks): 02.1 02.4
  *
  * Without such tests it prints what Check would.
  */

@@ -79,7 +79,7 @@ run() { # SUITE...: what it says, to $work/said
     complain "$name: tests fail; they are to pass, or to wait"
 }
 
-# "TODO ring: name (5 checks): 02.1 02.4" as "ring: name 5"
+# What waits: "ring: name (5 checks): 02.1 02.4" as "ring: name 5"
 waiting() {
     sed -nE 's/^TODO ([^(]*) \(([0-9]+) checks?\):.*/\1 \2/p' "$work/said" | LC_ALL=C sort
 }
