@@ -7,7 +7,6 @@
  * loss tells of which samples it is.
  */
 #include "common/zoo.h"
-#include "common/zoo.h"
 #include "tests/planted.h"
 #include "tests/suites.h"
 

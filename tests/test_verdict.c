@@ -1,4 +1,4 @@
-/* verdict: a suite of which one test passes, one fails, and three come to what is not yet written. */
+/* verdict: a suite of which one test passes, one fails, and four come to what is not yet written. */
 #include "tests/verdict.h"
 #include "common/todo.h"
 #include "tests/program.h"
@@ -6,6 +6,7 @@
 #include "tests/unwritten.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,6 +27,12 @@ END_TEST
 START_TEST(this_comes_to_a_task)
 {
     todo("02.4");
+}
+END_TEST
+
+START_TEST(this_was_to_abort_and_comes_to_a_task)
+{
+    todo("03.3");
 }
 END_TEST
 
@@ -55,6 +62,7 @@ static Suite *unfinished(void)
     tcase_add_test(tcase, this_passes);
     tcase_add_test(tcase, this_fails);
     tcase_add_test(tcase, this_comes_to_a_task);
+    tcase_add_test_raise_signal(tcase, this_was_to_abort_and_comes_to_a_task, SIGABRT);
     tcase_add_test(tcase, a_child_of_this_comes_to_a_task);
     tcase_add_test(tcase, a_program_of_this_comes_to_a_task);
     suite_add_tcase(suite, tcase);
@@ -70,7 +78,7 @@ static void run_unfinished(FILE *output)
         struct verdict verdict = verdict_of("unfinished", unfinished());
         verdict_print_todo(&verdict);
         fflush(stdout);
-        _exit(verdict.failures == 1 && verdict.errors == 0 && verdict.checks == 5 ? 0 : 1);
+        _exit(verdict.failures == 1 && verdict.errors == 0 && verdict.checks == 6 ? 0 : 1);
     }
     int status;
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
@@ -80,12 +88,12 @@ static void run_unfinished(FILE *output)
 START_TEST(what_waits_is_told_from_what_fails)
 {
     static const char *const words[] = {
-        "Checks: 5, Failures: 1, Errors: 0, To do: 3\n",
+        "Checks: 6, Failures: 1, Errors: 0, To do: 4\n",
         "this_fails:0: Assertion '1 == 2' failed",
         "TODO unfinished: this_comes_to_a_task (1 check): 02.4\n",
         "TODO unfinished: a_child_of_this_comes_to_a_task (1 check): 02.5\n",
         "TODO unfinished: a_program_of_this_comes_to_a_task (1 check): 03.1\n",
-        ", 3 to do: 02.4 (1), 02.5 (1), 03.1 (1)",
+        ", 4 to do: 02.4 (1), 02.5 (1), 03.1 (1), 03.3 (1)",
     };
     char text[4096] = "";
     FILE *output = tmpfile();

@@ -72,6 +72,7 @@ static void count_waiting(struct verdict *verdict, FILE *log)
         if (parse(&result, line) && result.task >= 0) {
             verdict->todo[result.task]++;
             verdict->errors -= result.kind == 'E';
+            verdict->failures -= result.kind == 'F'; // of a test that was to end by a signal
         }
 }
 
