@@ -7,7 +7,8 @@
 # that does not come to a body of lessons 2 to 4 in lesson 1's starter comes to none in the next one's: of a
 # later lesson only those suites are run of which some wait in the lesson before.
 #
-# Suites of mutants are left out, and the grader's: they take the sources of the tree, the solution's here.
+# Suites of mutants are left out, and the grader's: they take the sources of the tree, the solution's here. And pool:
+# whether its tests are over before the thread they start comes to the worker's body is a race.
 #
 # Of each task, emptied alone, the suites of its row of the table come to wait. --write: writes the lists.
 set -u
@@ -88,7 +89,7 @@ lesson() { # NUMBER
     number=$1 name="lesson 0$1's starter" list=$here/todo-0$1.txt
     suites=
     if [ "$number" = 1 ]; then
-        suites=$("$build/check" '?' 2>&1 | sed 's/.*the suites are://' | tr ' ' '\n' | grep -vE 'mutants|^grade$')
+        suites=$("$build/check" '?' 2>&1 | sed 's/.*the suites are://' | tr ' ' '\n' | grep -vE 'mutants|^(grade|pool)$')
     else
         suites=$(cut -d: -f1 "$here/todo-0$((number - 1)).txt" | sort -u)
     fi
