@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 16 * 1024, NAME_BYTES = 256 };
+enum { LINE_BYTES = 16 * 1024, NAME_BYTES = 256, PATH_BYTES = 64 };
 
 /* A line of the log: FILE:LINE:R:CASE:TEST:ITERATION: MESSAGE, where R is P, F or E. */
 struct result {
@@ -140,16 +140,15 @@ void verdict_add(struct verdict *verdict, const struct verdict *more)
         verdict->todo[i] += more->todo[i];
 }
 
-/* Check opens its log by name, and writes it when all tests are over. */
-static FILE *open_log(SRunner *runner)
+/* Check opens its log by name, which it keeps no copy of, and writes it when all tests are over. */
+static FILE *open_log(SRunner *runner, char path[PATH_BYTES])
 {
-    char path[64];
     FILE *log = tmpfile();
     if (!log) {
         perror("check: no file for a suite's log");
         exit(2);
     }
-    snprintf(path, sizeof path, "/dev/fd/%d", fileno(log));
+    snprintf(path, PATH_BYTES, "/dev/fd/%d", fileno(log));
     srunner_set_log(runner, path);
     return log;
 }
@@ -167,7 +166,8 @@ static int failures_of(SRunner *runner)
 struct verdict verdict_of(const char *name, Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
-    FILE *log = open_log(runner);
+    char path[PATH_BYTES];
+    FILE *log = open_log(runner, path);
     printf("Running suite(s): %s\n", name);
     fflush(NULL); // or a test's process would print it again
     srunner_run_all(runner, CK_SILENT);
