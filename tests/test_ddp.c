@@ -201,16 +201,20 @@ static int swallowed_body(struct ranks_self *self)
     return error == -EINVAL ? 22 : error ? 1 : 0;
 }
 
+/* Each finds it out by itself, unless the other's word comes before it has looked. */
 START_TEST(a_tensor_never_announced_is_an_error_that_names_it)
 {
     bool alone = false;
+    int found = 0;
     struct ranks_result result;
     ranks_run(2, swallowed_body, &alone, &result);
     for (int rank = 0; rank < 2; rank++) {
-        ck_assert_int_eq(result.code[rank], 22);
-        ck_assert_msg(strstr(result.text[rank], "fc3.weight got no gradient"), "%s",
-                      result.text[rank]);
+        found += result.code[rank] == 22;
+        ck_assert_msg((result.code[rank] == 22 || result.code[rank] == 1) &&
+                          strstr(result.text[rank], "fc3.weight got no gradient"),
+                      "rank %d: %d %s", rank, result.code[rank], result.text[rank]);
     }
+    ck_assert_int_ge(found, 1);
 }
 END_TEST
 
