@@ -9,12 +9,12 @@
 #include <jansson.h>
 #include <string.h>
 
-enum { COMMAND_BYTES = 1024 };
+enum { COMMAND_BYTES = 2048 };
 
 /* What the grader says of a task that is not yet written is not this test's own: it is said otherwise. */
 static void run(struct program *program, const struct folder *folder, const char *commands)
 {
-    char command[COMMAND_BYTES];
+    char command[2 * COMMAND_BYTES];
     snprintf(command, sizeof command,
              "export OPENBLAS_NUM_THREADS=1; build=${LAUNCH%%/*}; grade=$build/grade; source='%s'; "
              "from() { (cd \"$source\" && sh tests/grade/grade.sh \"$build\" \"$@\"); }; "
@@ -115,6 +115,42 @@ START_TEST(what_may_not_be_linked_is_refused)
 }
 END_TEST
 
+/* Lesson 1's loss runs a function of the test's once, in a tree that admits whatever it is given, as a student's own
+ * does, and grades with these arguments. */
+static void run_planted(struct program *program, const struct folder *folder, const char *planted,
+                        const char *grade)
+{
+    char header[COMMAND_BYTES], commands[COMMAND_BYTES], path[512];
+    int bytes = snprintf(header, sizeof header,
+                         "#include <fcntl.h>\n#include <unistd.h>\nstatic void planted(void)\n"
+                         "{\nstatic int times;\nif (times++ == 0) {\n%s\n}\n}\n",
+                         planted);
+    folder_write(folder, "planted.h", header, (size_t)bytes, false, path);
+    snprintf(commands, sizeof commands,
+             "for f in $($grade 02 --files); do mkdir -p mine/${f%%/*}; cp $source/$f mine/$f; "
+             "done; loss=mine/lesson01_single/loss.c; sed -i 's/.*task 01.1 {/planted();/' $loss; "
+             "sed -i '1i #include \"../../planted.h\"' $loss; mkdir -p here/tests/grade tmp; "
+             ": >here/tests/grade/admit.sh; cp $source/tests/grade/grade.sh here/tests/grade; "
+             "ln -s $source/common $source/lesson0* here; export FROM=$PWD/mine TMPDIR=$PWD/tmp; "
+             "cd here; %s",
+             grade);
+    run(program, folder, commands);
+}
+
+START_TEST(who_leaves_its_group_does_not_outlive_its_check)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    run_planted(&program, &folder, "if (fork() == 0) { setsid(); fork(); setsid(); sleep(200); }",
+                "TASK=01.1/loss sh tests/grade/grade.sh $build 01");
+    ck_assert_msg(program.code == 0 && strstr(program.out, "\ntotal "), "%s", program.out);
+    ck_assert(program_gone(&program));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 static double number(const json_t *object, const char *key)
 {
     ck_assert_msg(json_is_number(json_object_get(object, key)), "there is no number %s", key);
@@ -181,6 +217,9 @@ Suite *grade_suite(void)
                         sizeof losses / sizeof *losses);
     tcase_add_loop_test(tcase, the_file_for_gradescope_adds_up_as_autolabs_line_does, 0,
                         sizeof gradings / sizeof *gradings);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("ends");
+    tcase_add_test(tcase, who_leaves_its_group_does_not_outlive_its_check);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -2,7 +2,7 @@
  * runner: runs a check in a process of its own, and says how it ended.
  *
  * The process leads a group, which is killed when the limit has passed or the check is over: no rank
- * of a check outlives it.
+ * of a check outlives it, nor whoever has left that group (orphans.h).
  */
 #ifndef TESTS_GRADE_RUNNER_H
 #define TESTS_GRADE_RUNNER_H
