@@ -43,8 +43,29 @@ START_TEST(what_cannot_be_made_is_refused_and_nothing_is_lost)
         {"starter 02 $out $out.none", "is no folder"},
         {"mkdir $out.from; starter 02 $out $out.from; code=$?; [ ! -e $out ] && exit $code",
          "which holds a task of an earlier lesson"},
+        {"starter 02 / ", "OUT=/ is not empty"},
+        {"starter 02 build/out/mine", "OUT=build/out/mine is within this tree"},
+        {"starter 02 -mine", "is within this tree"},
+        {"ln -s $out.none $out; starter 02 $out", "a link that leads nowhere"},
+        {"starter 02 /dev/null/mine", "OUT=/dev/null/mine cannot be made; see above"},
+        {"ulimit -f 100; starter 02 $out; code=$?; [ -z \"$(ls -A ${out%/*})\" ] && exit $code",
+         "cannot be filled, and nothing was left of it"},
     };
     expect(rows[_i].script, 2, rows[_i].said);
+}
+END_TEST
+
+/* A slash at its end, as a shell's completion puts it; a folder that waits for it, a link to one, a blank. */
+START_TEST(a_folder_may_be_named_in_any_way)
+{
+    static const char *const scripts[] = {
+        "starter 04 $out// && [ -f $out/Makefile ]",
+        "mkdir $out && starter 04 $out/ && [ -f $out/Makefile ]",
+        "mkdir $out.there && ln -s $out.there $out && starter 04 $out && [ -L $out ] && "
+        "[ -f $out.there/Makefile ]",
+        "starter 04 \"$out a b/mine\" && [ -f \"$out a b/mine/Makefile\" ]",
+    };
+    expect(scripts[_i], 0, _i < 3 ? "begin with: cd /" : "begin with: cd '/");
 }
 END_TEST
 
@@ -84,7 +105,8 @@ Suite *starter_suite(void)
 {
     Suite *suite = suite_create("starter");
     TCase *tcase = tcase_create("starter");
-    tcase_add_loop_test(tcase, what_cannot_be_made_is_refused_and_nothing_is_lost, 0, 7);
+    tcase_add_loop_test(tcase, what_cannot_be_made_is_refused_and_nothing_is_lost, 0, 13);
+    tcase_add_loop_test(tcase, a_folder_may_be_named_in_any_way, 0, 4);
     tcase_add_test(tcase, tasks_of_this_lesson_and_the_later_ones_are_emptied);
     tcase_add_test(tcase, earlier_tasks_are_the_students_own_and_later_ones_are_not);
     tcase_add_test(tcase, the_table_names_the_files_of_all_regions);

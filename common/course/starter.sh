@@ -7,7 +7,7 @@
 # or in FROM: a tree of the student's own, of which each file with such a task is taken whole.
 set -eu
 
-here=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd -P)
 lesson=${1-} out=${2-} from=${3-}
 
 refuse() { # SENTENCE
@@ -42,6 +42,15 @@ tree() {
     done
 }
 
+# The folder that is there and will hold it.
+nearest() { # PATH
+    (
+        place=$(dirname "$1")
+        while [ ! -d "$place" ]; do place=$(dirname "$place"); done
+        cd "$place" && pwd -P
+    )
+}
+
 check() {
     case $lesson in
     [1-4]) ;;
@@ -49,9 +58,17 @@ check() {
     *) refuse "LESSON is '$lesson', expected 01, 02, 03 or 04, as in: make starter LESSON=02 OUT=../mine" ;;
     esac
     [ -n "$out" ] || refuse "OUT is not given: the folder to make, as in: make starter LESSON=02 OUT=../mine"
-    [ ! -e "$out" ] || [ -d "$out" ] || refuse "OUT=$out is a file, expected a folder that is new or empty"
-    [ -z "$(ls -A "$out" 2>/dev/null)" ] ||
-        refuse "OUT=$out is not empty: nothing in it was changed; name a new folder"
+    case $out in -*) out=./$out ;; esac # no flag
+    while [ "$out" != / ] && [ "$out" != "${out%/}" ]; do out=${out%/}; done
+    if [ -d "$out" ]; then
+        out=$(cd "$out" && pwd -P) # a link to a folder stays a link
+        [ -z "$(ls -A "$out")" ] || refuse "OUT=$out is not empty: nothing in it was changed; name a new folder"
+    elif [ -e "$out" ] || [ -L "$out" ]; then
+        refuse "OUT=$out is a file, or a link that leads nowhere; expected a folder that is new or empty"
+    fi
+    case $(nearest "$out")/ in
+    "$here"/*) refuse "OUT=$out is within this tree, where make clean or git clean might take it away; name a folder beside it, as ../mine" ;;
+    esac
     [ -z "$from" ] || [ -d "$from" ] || refuse "FROM=$from is no folder, expected the tree of an earlier lesson"
 }
 
@@ -80,25 +97,33 @@ empty() { # TREE
 commit() { # TREE
     command -v git >/dev/null || return 0
     unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
-    git init -q "$1" 2>/dev/null
+    said=$(git init -q "$1" 2>&1) || refuse "git cannot make a repository in OUT=$out: $said"
     git -C "$1" add -A
     git -C "$1" -c user.name=starter -c user.email=starter@localhost -c commit.gpgsign=false \
         commit -q --no-verify -m "Begin lesson 0$lesson"
 }
 
+quoted() { # as a shell reads it
+    case $out in *[!A-Za-z0-9._/+-]*) echo "'$out'" ;; *) echo "$out" ;; esac
+}
+
 check
 [ -z "$from" ] || check_from
-mkdir -p "$(dirname "$out")"
-made=$(mktemp -d "$out.XXXXXX")
+mkdir -p "$(dirname "$out")" || refuse "OUT=$out cannot be made; see above"
+made=$(mktemp -d "$out.XXXXXX") || refuse "OUT=$out cannot be made; see above"
+full="OUT=$out cannot be filled, and nothing was left of it"
 trap 'rm -rf "$made"' EXIT
 trap 'exit 130' INT TERM HUP
 # A mutant's patch would show the lines that are taken out.
-tree | grep -v '^\(\./\)\{0,1\}tests/grade/mutants/' | (cd "$here" && tar -cf - -T -) | tar -xf - -C "$made"
+tree | grep -v '^\(\./\)\{0,1\}tests/grade/mutants/' | (cd "$here" && tar -cf - -T -) >"$made/.tree" || refuse "$full"
+said=$(tar -xf "$made/.tree" -C "$made" 2>&1) || refuse "$full: $(echo "$said" | head -n 1)"
+rm -f "$made/.tree"
 [ -z "$from" ] || take_from "$made"
 empty "$made"
-(cd "$made" && sh common/course/answers.sh "$lesson" >/dev/null 2>&1) || true # the questions to answer; a sheet that is there stays
+# The questions to answer; a sheet that is there stays (2).
+(cd "$made" && sh common/course/answers.sh "$lesson" >/dev/null 2>&1) || [ $? = 2 ] || refuse "no sheet of answers could be made in OUT=$out"
 chmod 755 "$made"
 commit "$made"
-[ ! -d "$out" ] || rmdir "$out"
+[ ! -d "$out" ] || rmdir "$out" || refuse "OUT=$out, which is there, cannot be replaced; see above"
 mv "$made" "$out"
-echo "starter: $out: lesson 0$lesson, $(regions | grep -c ":0$lesson") places to write in; begin with: cd $out && make check"
+echo "starter: $out: lesson 0$lesson, $(regions | grep -c ":0$lesson") places to write in; begin with: cd $(quoted) && make check"
