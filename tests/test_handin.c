@@ -34,6 +34,21 @@ static const char tree[] =
 /* The tree with a sheet that is filled in, committed. */
 static const char ready[] = "git init -q .; answers 2 && fill && commit\n";
 
+/* What Autolab is given, with a tree whose grader takes its own files unless it is told of others. */
+static const char autolab[] =
+    "mkdir -p course/tests/grade; echo 'all build/grade: ; @true' >course/Makefile; echo 02 "
+    ">lesson\n"
+    "echo 'echo grades ${FROM-the solution} | sed s,/.*/,,' >course/tests/grade/grade.sh\n"
+    "tar -cf autograde.tar course lesson; rm -r course; unset FROM MAKEFLAGS\n"
+    "autograde() { make -s -f $course/../../tests/grade/upload/autograde-Makefile; }\n";
+
+/* And Gradescope. */
+static const char gradescope[] =
+    "mkdir -p source/course/tests/grade submission results; echo 02 >source/lesson\n"
+    "echo 'echo grades ${FROM##*/}' >source/course/tests/grade/grade.sh\n"
+    "submit() { for file; do mkdir -p $(dirname submission/$file); echo >submission/$file; done\n"
+    "    AUTOGRADER=$PWD bash $course/../../tests/grade/upload/run_autograder; }\n";
+
 static void run(struct program *program, const char *before, const char *commands)
 {
     char command[COMMAND_BYTES];
@@ -61,6 +76,23 @@ static const struct saying {
     {ready, "echo >>common/y.c; git add common/y.c; handin 2", 2, "M  common/y.c"},
     {ready, "git mv common/y.c common/z.c; handin 2", 2, "D  common/y.c"},
     {ready, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo >n$i.c; done; handin 2", 2, "and 2 more"},
+    {ready, "git config status.showUntrackedFiles no; echo >new.c; handin 2", 2, "?? new.c"},
+    {ready,
+     "echo ANSWERS.md >.git/info/exclude; git rm -q --cached $sheet; git commit -qm x; handin 2", 2,
+     "ANSWERS.md is not committed as it is here"},
+    {ready,
+     "echo '// task 02.1 {' >>common/y.c; git update-index --assume-unchanged common/y.c; handin 2",
+     2, "common/y.c is not committed as it is here"},
+    {ready,
+     "echo '// task 02.1 {' >>common/y.c; commit; echo common/y.c export-ignore "
+     ">.git/info/attributes; handin 2",
+     2, "common/y.c is not committed as it is here"},
+    {ready, "git config core.autocrlf true; rm $sheet; git checkout -q $sheet; handin 2", 0,
+     "7 fields filled in\n"},
+    {ready, "echo broken >.git/index; handin 2", 2, "git cannot say what is not committed"},
+    {"", "head -c 99999 /dev/zero >big; ulimit -f 9; . $course/place.sh; place big out; ls", 0,
+     "big\ncommon\nlesson02_ring\n"},
+    {"", "echo mine >out; . $course/place.sh; place common/y.c out || cat out", 0, "mine\n"},
     {ready, "git rm -q $sheet; commit; handin 2", 2, "make answers LESSON=02 makes it"},
     {"git init -q .; answers 2; commit\n", "handin 2", 2, "Prediction 1, Seen"},
     {"git init -q .; answers 2; commit\n", "handin 2", 2,
@@ -91,6 +123,14 @@ static const struct saying {
     {ready,
      "sh $course/../../tests/grade/upload/pack.sh 2 autolab ../al && tar tf ../al/autograde.tar", 0,
      "ring.c\nlesson\n"},
+    {autolab, "autograde", 0,
+     "its name must end in .tar.gz, as make handin packs it.\n{\"scores\": {}}\n"},
+    {autolab, "echo >handin.tar.gz; autograde", 0, "grades handin.tar.gz\n"},
+    {gradescope, "submit a.tar.gz", 0, "grades a.tar.gz\n"},
+    {gradescope, "submit lesson02_ring/ring.c", 0, "grades submission\n"},
+    {gradescope, "submit mine/lesson02_ring/ring.c", 0, "grades mine\n"},
+    {gradescope, "submit a.tar.gz b.tar.gz; cat results/results.json", 0,
+     "{\"score\": 0, \"output\": \"expected one archive, found a.tar.gz b.tar.gz: submit"},
     {"", "TREE=none sh $course/offline.sh", 2, "TREE: there is no tree of this course in none"},
     {"", "TREE=$course/../.. EXTRA='clang fortran' sh $course/offline.sh", 2,
      "the table has no row fortran"},

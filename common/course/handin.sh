@@ -11,6 +11,8 @@ export LC_ALL=C GIT_OPTIONAL_LOCKS=0
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=common/course/lesson.sh
 . "$here/lesson.sh"
+# shellcheck source=common/course/place.sh
+. "$here/place.sh"
 
 refuse() { # SENTENCE...
     echo "handin: $*" >&2
@@ -27,8 +29,9 @@ check_committed() {
     git rev-parse --git-dir >"$work/said" 2>&1 ||
         refuse "git does not know this folder ($(head -n 1 "$work/said")): git init, git add ., git commit, try again"
     commit=$(git rev-parse --short --verify --quiet HEAD) || refuse "nothing is committed yet: git add ., git commit, try again"
-    # Without renames: one file a line.
-    git -c core.quotepath=off status --porcelain --no-renames -- . >"$work/changed" || exit 1
+    # Without renames: one file a line. What is unknown to git, also for whom git is not to say so.
+    git -c core.quotepath=off status --porcelain --no-renames --untracked-files=normal -- . >"$work/changed" ||
+        refuse "git cannot say what is not committed; see above"
     [ -s "$work/changed" ] || return 0
     echo "handin: not committed (??: unknown to git; M: changed; D: gone):" >&2
     some <"$work/changed" >&2
@@ -80,20 +83,38 @@ facts() {
     git log --no-color --no-ext-diff --reverse --date=iso --format='%n%h  %ad' -p -- "$sheet" | head -n 5000
 }
 
-# An archive that is there is not written over, also if it came a moment ago (-C).
+# Whether they end in CR LF is for git to decide.
+lines_of() { # FILE
+    [ ! -f "$1" ] || tr -d '\r' <"$1" | cksum
+}
+
+# What is marked and what was answered is in the archive as it is here. Else an ignored file, or one that git was told
+# not to look at, would be missed by the one who marks it.
+check_packed() { # FOLDER
+    grep -lE '^ *// task [0-9]+[.][0-9]+ [{]' common/*.c lesson0*/*.c >"$work/marked" 2>/dev/null
+    echo "$sheet" >>"$work/marked"
+    while IFS= read -r file; do
+        [ "$(lines_of "$file")" = "$(lines_of "$1/$file")" ] || refuse "$file is not committed as it is here, though git status does not say so: is it" \
+            "ignored (git check-ignore -v $file), or hidden (git ls-files -v $file)? git add -f $file, git commit, try again"
+    done <"$work/marked"
+}
+
 pack() {
     name=$(basename "$out" .tar.gz)
-    mkdir "$work/$name" && git archive --format=tar HEAD | tar -xf - -C "$work/$name" || exit 1
+    mkdir "$work/$name"
+    git -c core.autocrlf=false archive --format=tar HEAD >"$work/tree" || refuse "git cannot pack the tree; see above"
+    tar -xf "$work/tree" -C "$work/$name" || refuse "the tree cannot be unpacked in $work; see above"
+    check_packed "$work/$name"
     facts >"$work/$name/HANDIN.txt"
     files=$(find "$work/$name" -type f | wc -l)
-    tar -czf "$work/packed" -C "$work" "$name" || exit 1
-    (set -C && cat "$work/packed" >"$out") || refuse "cannot write $out: see above"
+    tar -czf "$work/packed" -C "$work" "$name" || refuse "the archive cannot be made; see above"
+    place "$work/packed" "$out" || refuse "cannot write $out, of which nothing was left; see above"
 }
 
 lesson_find "${1-}" || refuse "expected a lesson from 1 to 4, found '${1-}': make handin LESSON=02 [OUT=file.tar.gz]"
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+trap 'rm -rf "$work" "$placing"' EXIT
+trap 'exit 130' INT TERM HUP
 
 check_committed
 out=${2:-handin-$lesson-$commit.tar.gz}

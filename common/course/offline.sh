@@ -11,6 +11,8 @@ set -u
 export LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=common/course/place.sh
+. "$here/place.sh"
 things="make compiler pkg-config openblas libuv zlib jansson check git gnuplot ${EXTRA-}"
 tree=${TREE:-.}
 
@@ -35,8 +37,8 @@ out=${1:-$name.tar}
 [ -d "$(dirname "$out")" ] || refuse "$out: there is no folder $(dirname "$out")"
 
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+trap 'rm -rf "$work" "$placing"' EXIT
+trap 'exit 130' INT TERM HUP
 mkdir -p "$work/$name/debs" "$work/cache/partial" "$work/$name/course"
 : >"$work/installed" # nothing
 
@@ -72,7 +74,7 @@ fi
 cp "$here/offline_install.sh" "$work/$name/install.sh"
 printf 'system=%s\nprocessor=%s\npackages="%s"\n' "$system" "$processor" "$packages" >"$work/$name/system"
 tar -cf "$work/packed" -C "$work" "$name" || exit 1
-(set -C && cat "$work/packed" >"$out") || refuse "cannot write $out: see above"
+place "$work/packed" "$out" || refuse "cannot write $out, of which nothing was left; see above"
 
 count=$(find "$work/$name/debs" -name '*.deb' | wc -l)
 echo "$out: $(($(wc -c <"$out") / 1024 / 1024)) MiB, for machines with $system on $processor"

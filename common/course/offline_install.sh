@@ -25,6 +25,7 @@ found=$(dpkg --print-architecture)
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
 mkdir -p "$work/lists/partial"
 echo "deb [trusted=yes] file:$(pwd | sed 's/ /%20/g')/debs ./" >"$work/sources"
 

@@ -9,6 +9,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=common/course/lesson.sh
 . "$here/../../../common/course/lesson.sh"
+# shellcheck source=common/course/place.sh
+. "$here/../../../common/course/place.sh"
 
 refuse() { # SENTENCE...
     echo "autograder: $*" >&2
@@ -24,8 +26,8 @@ case $site in gradescope | autolab) ;; *) refuse "FOR: expected gradescope or au
 [ -d "$(dirname "$out")" ] || refuse "$out: there is no folder $(dirname "$out")"
 git rev-parse --verify --quiet HEAD >/dev/null || refuse "git does not know this tree; what is packed is its last commit"
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+trap 'rm -rf "$work" "$placing"' EXIT
+trap 'exit 130' INT TERM HUP
 echo "$lesson" >"$work/lesson"
 
 case $site in
@@ -34,11 +36,15 @@ gradescope)
     # The files stand at the root, the tree in course/.
     git archive --format=zip -o "$work/packed" --add-file="$here/setup.sh" --add-file="$here/run_autograder" \
         --add-file="$work/lesson" --prefix=course/ HEAD || exit 1
-    cp "$work/packed" "$out" || exit 1
+    place "$work/packed" "$out" || refuse "cannot write $out, of which nothing was left; see above"
     ;;
 autolab)
     git archive --format=tar -o "$work/packed" --add-file="$work/lesson" --prefix=course/ HEAD || exit 1
-    mkdir "$out" && cp "$work/packed" "$out/autograde.tar" && cp "$here/autograde-Makefile" "$out/" || exit 1
+    mkdir "$out" || refuse "cannot make the folder $out; see above"
+    trap 'rm -rf "$work" "$out"' EXIT
+    cp "$here/autograde-Makefile" "$out/" || refuse "cannot write into $out; see above"
+    place "$work/packed" "$out/autograde.tar" || refuse "cannot write $out, of which nothing was left; see above"
+    trap 'rm -rf "$work"' EXIT
     ;;
 esac
 echo "$out: lesson $lesson for $site, as of commit $(git rev-parse --short HEAD); docs/instructor.md says where to put it"
