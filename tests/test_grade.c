@@ -115,7 +115,7 @@ START_TEST(what_may_not_be_linked_is_refused)
 }
 END_TEST
 
-/* Lesson 1's loss runs a function of the test's once, in a tree that admits whatever it is given, as a student's own
+/* A function of the test's runs once in lesson 1's backward, in a tree that admits whatever it is given, as a student's own
  * does, and grades with these arguments. */
 static void run_planted(struct program *program, const struct folder *folder, const char *planted,
                         const char *grade)
@@ -128,8 +128,9 @@ static void run_planted(struct program *program, const struct folder *folder, co
     folder_write(folder, "planted.h", header, (size_t)bytes, false, path);
     snprintf(commands, sizeof commands,
              "for f in $($grade 02 --files); do mkdir -p mine/${f%%/*}; cp $source/$f mine/$f; "
-             "done; loss=mine/lesson01_single/loss.c; sed -i 's/.*task 01.1 {/planted();/' $loss; "
-             "sed -i '1i #include \"../../planted.h\"' $loss; mkdir -p here/tests/grade tmp; "
+             "done; layer=mine/lesson01_single/layer.c; "
+             "sed -i 's/.*task 01.2 {/planted();/; 1i #include \"../../planted.h\"' $layer; mkdir "
+             "-p here/tests/grade tmp; "
              ": >here/tests/grade/admit.sh; cp $source/tests/grade/grade.sh here/tests/grade; "
              "ln -s $source/common $source/lesson0* here; export FROM=$PWD/mine TMPDIR=$PWD/tmp; "
              "cd here; %s",
@@ -143,8 +144,41 @@ START_TEST(who_leaves_its_group_does_not_outlive_its_check)
     struct program program;
     folder_open(&folder);
     run_planted(&program, &folder, "if (fork() == 0) { setsid(); fork(); setsid(); sleep(200); }",
-                "TASK=01.1/loss sh tests/grade/grade.sh $build 01");
+                "TASK=01.2/weight sh tests/grade/grade.sh $build 01");
     ck_assert_msg(program.code == 0 && strstr(program.out, "\ntotal "), "%s", program.out);
+    ck_assert(program_gone(&program));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
+/* As Ctrl-C does, and as somebody who knows but one of its processes: of a check that runs lesson 1's program in a
+ * temporary folder. */
+static const char *const stops[] = {
+    "timeout=$(command -v timeout) && go=\"timeout 250 $go\"; $go & started=$!; await; kill "
+    "${timeout:+-INT} $started", // which passes it on to its whole group
+    "$go & started=$!; await; kill $started",
+    "$go & started=$!; await; kill -HUP $started", // a terminal that is closed
+};
+
+START_TEST(what_is_stopped_leaves_nothing)
+{
+    struct folder folder;
+    struct program program;
+    char planted[600], grade[600];
+    folder_open(&folder);
+    snprintf(planted, sizeof planted, "creat(\"%s/begun\", 0600); sleep(200);", folder.path);
+    snprintf(grade, sizeof grade,
+             "await() { for i in $(seq 600); do [ -e ../begun ] && break; sleep 0.1; done; }; "
+             "export TASK=02.6/step; "
+             "go='sh tests/grade/grade.sh '$build' 02'; %s; wait $started; code=$?; "
+             "find $TMPDIR -mindepth 1; [ $code != 0 ]",
+             stops[_i]);
+    run_planted(&program, &folder, planted, grade);
+    const char *said = strchr(program.out, '\n'); // after the seed's line
+    ck_assert_msg(program.code == 0 && said &&
+                      strcmp(said, "\n\ngrade: stopped; nothing that it started is left\n") == 0,
+                  "%s\nleft with %d and: %s", stops[_i], program.code, program.out);
     ck_assert(program_gone(&program));
     program_close(&program);
     folder_close(&folder);
@@ -220,6 +254,7 @@ Suite *grade_suite(void)
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("ends");
     tcase_add_test(tcase, who_leaves_its_group_does_not_outlive_its_check);
+    tcase_add_loop_test(tcase, what_is_stopped_leaves_nothing, 0, sizeof stops / sizeof *stops);
     suite_add_tcase(suite, tcase);
     return suite;
 }

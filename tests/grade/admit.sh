@@ -34,6 +34,7 @@ forbidden="$forbidden|open(at)?(64)?|creat(64)?|f(re|d)?open(64)?|uv_fs_.*|mmap(
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 shown "$object" >"$work/shown"
 shown "$official" >"$work/shows"
 missing=$(comm -13 "$work/shown" "$work/shows" | head -n 1)

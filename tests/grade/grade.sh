@@ -24,7 +24,16 @@ set -- "$lesson" ${TASK:+--task "$TASK"} ${SEED:+--seed "$SEED"} ${JSON:+--json 
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM HUP
+# Nothing runs in the background yet, or the grader does, which says so itself.
+stop() {
+    trap '' INT TERM HUP
+    [ "$grader" ] || fail 130 "stopped"
+    kill "$grader" 2>/dev/null
+    wait "$grader" 2>/dev/null # some shells add a word of their own
+    exit 130
+}
+grader=
+trap stop INT TERM HUP
 case $FROM in
 *.tar.gz) # a hand-in: a folder with all of it
     [ -f "$FROM" ] || fail 2 "FROM=$FROM is not there"
@@ -85,4 +94,7 @@ link grade $(cat "$build/grade.objects")
 for program in "$build"/launch "$build"/verify "$build"/consolidate "$build"/*.so; do
     [ -e "$program" ] && ln -s "$program" "$work/"
 done
-"$work/grade" "$@"
+# In the background: a shell hears of a signal only when what it runs in the foreground has ended.
+"$work/grade" "$@" &
+grader=$!
+wait "$grader"

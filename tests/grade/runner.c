@@ -41,6 +41,14 @@ static void on_each_stop(void (*handler)(int))
             signal(stops[i], SIG_IGN);
 }
 
+/* Dies as it was told to, so that whoever waits for it knows. */
+static void stop(void)
+{
+    fputs("grade: stopped; nothing that it started is left\n", stderr);
+    on_each_stop(SIG_DFL);
+    raise(stopped_by);
+}
+
 /* Another check draws other numbers, whichever are run with it. FNV-1a. */
 static uint32_t number_of(const struct check *check)
 {
@@ -180,9 +188,8 @@ void runner_run(const struct check *check, uint64_t seed, struct outcome *outcom
     if (pid > 0)
         setpgid(pid, pid);
     bool in_time = pid > 0 && await(pid, limit, &status);
-    on_each_stop(SIG_DFL);
     if (stopped_by)
-        raise(stopped_by);
+        stop();
     outcome->seconds += clock_seconds();
     snprintf(outcome->text, sizeof outcome->text, "%s", left->text);
     if (!in_time)
