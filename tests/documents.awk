@@ -18,8 +18,10 @@ function look_for_link(to, at, name) {
 }
 
 # NAME stands for any name, and what is in build is made; so are a student's answers and an archive. PyTorch's
-# files are not ours.
+# files are not ours. A starter is without the grader's mutants.
 function look_for_file(path) {
+    if (path ~ /^tests\/grade\/mutants/ && !("tests/grade/mutants" in there))
+        return
     if (path ~ /^((build|torch|deepspeed|offline-[a-z0-9-]+)\/|(.*\/)?ANSWERS\.md$)/ ||
         (path !~ /\.md$/ && path ~ /(^|[-_\/])[A-Z][A-Z]+([._]|$)/))
         return

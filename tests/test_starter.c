@@ -78,6 +78,13 @@ START_TEST(tasks_of_this_lesson_and_the_later_ones_are_emptied)
 }
 END_TEST
 
+/* Of what its texts name, too: its own `make check` looks. */
+START_TEST(a_starter_lacks_nothing_but_solutions)
+{
+    expect("starter 01 $out && sh tests/documents.sh $out", 0, "places to write in");
+}
+END_TEST
+
 START_TEST(earlier_tasks_are_the_students_own_and_later_ones_are_not)
 {
     expect("mkdir $out.from; cp -r --parents common/s*.c lesson0*/*.c $out.from; "
@@ -108,6 +115,7 @@ Suite *starter_suite(void)
     tcase_add_loop_test(tcase, what_cannot_be_made_is_refused_and_nothing_is_lost, 0, 13);
     tcase_add_loop_test(tcase, a_folder_may_be_named_in_any_way, 0, 4);
     tcase_add_test(tcase, tasks_of_this_lesson_and_the_later_ones_are_emptied);
+    tcase_add_test(tcase, a_starter_lacks_nothing_but_solutions);
     tcase_add_test(tcase, earlier_tasks_are_the_students_own_and_later_ones_are_not);
     tcase_add_test(tcase, the_table_names_the_files_of_all_regions);
     suite_add_tcase(suite, tcase);
