@@ -8,7 +8,8 @@
 # later lesson only those suites are run of which some wait in the lesson before.
 #
 # Suites of mutants are left out, and the grader's: they take the sources of the tree, the solution's here. And pool:
-# whether its tests are over before the thread they start comes to the worker's body is a race.
+# whether its tests are over before the thread they start comes to the worker's body is a race. What a suite
+# skips on this machine ("disk: skipped: ...") waits as listed.
 #
 # Of each task, emptied alone, the suites of its row of the table come to wait. --write: writes the lists.
 set -u
@@ -27,6 +28,7 @@ trap 'exit 130' INT TERM HUP
 flags=$(cat "$build/flags")
 libraries=$(echo "$flags" | grep -o ' -l[^ ]*' | tr '\n' ' ')
 bad=0
+unset LONG # the lists are of the usual rows
 
 complain() { # SENTENCE
     echo "check-starter: $1"
@@ -61,8 +63,7 @@ build_with() { # SETTING FILE...
         link consolidate "$build/objects/common/consolidate.o" &&
         link check "$(cat "$build/check.objects")" || return 1
     for program in "$build"/*; do
-        name=${program##*/}
-        [ -e "$work/build/$name" ] || ln -s "$program" "$work/build/$name"
+        [ -e "$work/build/${program##*/}" ] || ln -s "$program" "$work/build/"
     done
 }
 
@@ -74,15 +75,19 @@ link() { # PROGRAM OBJECTS
 run() { # SUITE...: what it says, to $work/said
     sh common/check.sh plain "$work/build" "$@" >"$work/said" 2>&1
     code=$?
-    tail -n 1 "$work/said"
+    grep -E '^[0-9]+(%:| suites,)' "$work/said" | tail -n 1
     [ $code = 0 ] && return
     grep -E ':[0-9]+:[FE]:' "$work/said" | sort -u
     complain "$name: tests fail; they are to pass, or to wait"
 }
 
-# What waits: "ring: name (5 checks): 02.1 02.4" as "ring: name 5"
-waiting() {
-    sed -nE 's/^TODO ([^(]*) \(([0-9]+) checks?\):.*/\1 \2/p' "$work/said" | LC_ALL=C sort
+# What waits: "ring: name (5 checks): 02.1 02.4" as "ring: name 5". Of suites that skip, what the list says as well.
+waiting() { # LIST
+    {
+        sed -nE 's/^TODO ([^(]*) \(([0-9]+) checks?\):.*/\1 \2/p' "$work/said"
+        sed -nE 's/^([a-z_]+): skipped: .*/^\1: /p' "$work/said" >"$work/skipped"
+        grep -f "$work/skipped" "$1"
+    } | LC_ALL=C sort -u
 }
 
 lesson() { # NUMBER
@@ -95,7 +100,7 @@ lesson() { # NUMBER
     fi
     # shellcheck disable=SC2046,SC2086 # words, one each
     if build_with "from=$number" $(files_of "0[$number-4]\.[0-9]+"); then run $suites; else complain "$name cannot be built"; fi
-    waiting >"$work/list"
+    waiting "$list" >"$work/list"
     [ -z "$write" ] || cp "$work/list" "$list"
     diff "$list" "$work/list" >"$work/diff" || {
         cat "$work/diff"
