@@ -125,7 +125,9 @@ static void advance(uv_buf_t *buffers, unsigned count, size_t bytes)
     // } 02.3
 }
 
-/* What the socket takes goes out here and now, without a visit to the loop. */
+/* What the socket takes goes out here and now, without a visit to the loop. The rest is a request's: its
+ * `data` is the parcel, which is `busy` until on_written. However it goes, record() is told once: 0 while
+ * the rest is on its way. */
 static void write_buffers(struct link *link, struct parcel *parcel, uv_buf_t *buffers,
                           unsigned count)
 {

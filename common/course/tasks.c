@@ -90,7 +90,7 @@ const struct task tasks[TASKS] = {
      2,
      "short reads and writes",
      "lesson02_allreduce/link.c",
-     "short_io",
+     "pieces short_io",
      {"uv_try_write may take all bytes, some, or none (UV_EAGAIN). What has to be kept for later "
       "in each case, and who owns the bytes meanwhile?",
       "advance() drops what was taken from the front of the buffers: some vanish whole, one in "
@@ -214,7 +214,7 @@ const struct task tasks[TASKS] = {
      4,
      "the norm over shards",
      "lesson04_zero/zero_norm.c",
-     "norm zero",
+     "zero",
      {"Each rank can sum the squares of what it owns. What must all ranks know before, so that the "
       "sums are on one grid (norm.h)?",
       "First the largest |element| of all ranks, then the sums. gather_numbers brings every rank's "
