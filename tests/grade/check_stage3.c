@@ -294,8 +294,5 @@ int stage3_killed(struct grade *grade)
                               .body = killed_body,
                               .context = &drawn,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
-    struct ranks_result result;
-    ranks_run_plan(&plan, &result);
-    result.code[plan.world - 1] = 0;
-    return grade_result(grade, &result);
+    return grade_killed(grade, &plan, plan.world - 1);
 }

@@ -79,11 +79,7 @@ int ring_killed(struct grade *grade)
                               .context = &victim,
                               .unmet = true,
                               .timeout_seconds = GRADE_TIMEOUT_SECONDS};
-    struct ranks_result result;
-    ranks_run_plan(&plan, &result);
-    if (result.code[victim] == 128 + SIGKILL)
-        result.code[victim] = 0;
-    return grade_result(grade, &result);
+    return grade_killed(grade, &plan, victim);
 }
 
 /* --- slow links ------------------------------------------------------------------------------ */

@@ -74,6 +74,9 @@ int grade_ranks(struct grade *grade, int world, ranks_body *body, void *context)
 /* After ranks_run_plan, for a plan of the check's own. */
 int grade_result(struct grade *grade, const struct ranks_result *result);
 
+/* The same for a plan in which rank `victim` kills itself: its death is no fault, all others are to hear of it. */
+int grade_killed(struct grade *grade, const struct ranks_plan *plan, int victim);
+
 /* A lesson's program, in a fresh folder (lessons.h): 0 when it left with `code`; program_close is due
  * in any case. */
 int grade_lesson(struct grade *grade, struct program *program, const struct folder *folder,
