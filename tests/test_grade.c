@@ -45,7 +45,7 @@ static const struct saying {
     {"FROM=$PWD/none from 01", 2, "neither a folder nor an archive"},
     {"for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; echo 'int x' >mine/$f; done; "
      "FROM=$PWD/mine from 01",
-     1, "loss.c cannot be built"},
+     0, "loss.c does not compile: its tasks get no points"},
 };
 
 START_TEST(what_cannot_be_graded_is_said)
@@ -83,8 +83,15 @@ static const struct loss {
     {"mv $loss there; ln -s $PWD/there $loss", "is a symbolic link", 2},
     {"mv mine/lesson01_single there; ln -s $PWD/there mine/lesson01_single", "is a symbolic", 2},
     {"tar -czPf $PWD/h.tar.gz mine/../mine; FROM=$PWD/h.tar.gz", "outside of its folder", 2},
+    {"tar -czf $PWD/h.tar.gz -T /dev/null; FROM=$PWD/h.tar.gz", "h.tar.gz is neither a folder", 2},
     {"sed -i '1i #include <pthread.h>' $loss; sed -i 's/.*task 01.1 {/pthread_exit(NULL);/' $loss",
      "found that it ended its process", 0},
+    {"sed -i '1i #include <pthread.h>' $loss; sed -i 's/.*task 01.1 {/pthread_exit(NULL);/' $loss; "
+     "mv mine \"my 'own' tree\"; FROM=$PWD/\"my 'own' tree\"",
+     "/my '\\''own'\\'' tree'   hint: make hint TASK=01.1", 0},
+    {"echo 'int x' >>$loss",
+     "      lesson01_single/loss.c does not compile: lesson01_single/loss.c:", 0},
+    {"sed -i 's/.*task 01.1 {/nobodys();/' $loss", "implicit declaration of function", 0},
     {"sed -i '1i static int mine(void) { return 1; }' $loss; sed -i 's/.*task 01.1 "
      "{/(void)mine();/' "
      "$loss; echo '#include \"mine.h\"' >>$loss; : >mine/lesson01_single/mine.h",
@@ -204,18 +211,22 @@ static void check_row(const json_t *row)
     ck_assert_int_eq(json_string_length(json_object_get(row, "output")) == 0, score > 0);
 }
 
-/* All there is, and a tree in which a task is not yet written. */
+/* All there is, a tree in which a task is not yet written, and one in which its file does not compile. */
 static const char *const gradings[] = {
     "$grade 01 --seed 3 --autolab --json r.json",
     "for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
     "awk -v from=01 -f $source/common/course/regions.awk $source/lesson01_single/layer.c "
-    ">mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A"};
+    ">mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A",
+    "for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
+    "echo 'int x' >mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A"};
 
 START_TEST(the_file_for_gradescope_adds_up_as_autolabs_line_does)
 {
     struct folder folder;
     struct program program;
     char path[512];
+    static const char *const said[] = {"", ") is empty\n",
+                                       "      lesson01_single/layer.c does not"};
     double score = 0, most = 0;
     size_t i;
     json_t *row;
@@ -230,7 +241,7 @@ START_TEST(the_file_for_gradescope_adds_up_as_autolabs_line_does)
         score += number(row, "score");
         most += number(row, "max_score");
     }
-    ck_assert(_i == 0 || (score <= 80 && strstr(program.out, ") is empty\n")));
+    ck_assert(_i == 0 || (score <= 80 && strstr(program.out, said[_i])));
     ck_assert(most == 100 && number(all, "score") == score && number(all, "execution_time") > 0);
     json_t *line = json_loads(strstr(program.out, "{\"scores\""), 0, NULL);
     json_object_foreach(json_object_get(line, "scores"), task, row) score -= json_number_value(row);

@@ -5,7 +5,8 @@
 #
 # With FROM, a folder or an archive of make handin, the files that hold tasks, of the lessons up to LESSON, are
 # taken from there; all else, the grader above all, is this tree's. They are compiled with the build's own flags, in a folder of
-# their own, and linked before the library, whose files of the same names are then not looked at.
+# their own, and linked before the library, whose files of the same names are then not looked at. One that does not
+# compile costs its own tasks: for all others this tree's is taken.
 # Nothing is written into DIR. Exit code: 0 graded, 1 cannot be built or may not be linked (admit.sh), 2 wrong usage.
 set -u
 
@@ -22,6 +23,8 @@ fail() { # EXIT-CODE SENTENCE
 set -- "$lesson" ${TASK:+--task "$TASK"} ${SEED:+--seed "$SEED"} ${JSON:+--json "$JSON"} "$@"
 [ "${FROM-}" ] || exec "$build/grade" "$@"
 
+given=$FROM
+set -- "$@" --from "$given"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 # Nothing runs in the background yet, or the grader does, which says so itself.
@@ -43,13 +46,13 @@ case $FROM in
     for FROM in "$work"/handed-in/*/; do :; done
     ;;
 esac
-[ -d "$FROM" ] || fail 2 "FROM=$FROM is neither a folder nor an archive of make handin"
+[ -d "$FROM" ] || fail 2 "FROM=$given is neither a folder nor an archive of make handin"
 files=$("$build/grade" "$lesson" --files) || exit 2
 # A link may lead anywhere, to the solution for one.
 link=$(find "$FROM"/common "$FROM"/lesson0* -type l 2>/dev/null | head -n 1)
 [ -z "$link" ] || fail 2 "$link is a symbolic link: a hand-in holds files and folders only"
 for file in $files; do
-    [ -f "$FROM/$file" ] || fail 2 "FROM=$FROM has no $file; it holds a task, and is there in every starter"
+    [ -f "$FROM/$file" ] || fail 2 "FROM=$given has no $file; it holds a task, and is there in every starter"
 done
 
 build=$(cd "$build" && pwd)
@@ -62,8 +65,13 @@ mains=
 for file in $files; do
     cmp -s "$FROM/$file" "$file" && continue
     object=$work/$(echo "$file" | tr / -).o
-    eval "$flags -Wno-error -MMD -MF \"\$object.d\" -c \"\$FROM/\$file\" -o \"\$object\"" ||
-        fail 1 "$FROM/$file cannot be built; see above"
+    if ! eval "LC_ALL=C $flags -Wno-error -Werror=implicit-function-declaration -MMD -MF \"\$object.d\" -c \"\$FROM/\$file\" -o \"\$object\"" 2>"$object.said"; then
+        head -n 20 "$object.said" >&2
+        echo "grade: $file does not compile: its tasks get no points, and all others are graded with this tree's" >&2
+        set -- "$@" --unbuilt "$file=$object.said"
+        continue
+    fi
+    cat "$object.said" >&2
     sh tests/grade/admit.sh "$FROM/$file" "$object" "$build/objects/${file%.c}.o" "$object.d" || exit 1
     case $file in
     */main.c) mains="$mains $file=$object" ;;

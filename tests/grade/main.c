@@ -6,6 +6,7 @@
 #include "common/course/tasks.h"
 #include "common/fail.h"
 #include "tests/grade/report.h"
+#include "tests/grade/unbuilt.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -28,6 +29,8 @@ static const char usage[] =
     "  --seed N       draw sizes, worlds and values from N; else from a number that is printed\n"
     "  --json FILE    also write Gradescope's results.json\n"
     "  --autolab, -A  end with Autolab's line of scores\n"
+    "  --from DIR     say FROM=DIR in the line that runs a task again\n"
+    "  --unbuilt F=S  the tasks in the file F are lost: the file S has what the compiler said\n"
     "  --files        list the files that hold the tasks of the lessons up to this one, and stop\n"
     "\n"
     "Exit code: 0 graded, whatever the points; 1 it could not be graded; 2 wrong usage.\n";
@@ -36,6 +39,8 @@ struct asked {
     int lesson;
     const char *task; // NULL: all
     const char *json; // NULL: none
+    const char *from; // NULL: what this program is of
+    struct unbuilt unbuilt;
     bool autolab, files;
     uint64_t seed;
 };
@@ -86,6 +91,8 @@ static int read_flags(int argc, char **argv, struct asked *asked, struct fail *f
     static const struct option flags[] = {{"task", required_argument, NULL, 't'},
                                           {"seed", required_argument, NULL, 's'},
                                           {"json", required_argument, NULL, 'j'},
+                                          {"from", required_argument, NULL, 'F'},
+                                          {"unbuilt", required_argument, NULL, 'u'},
                                           {"autolab", no_argument, NULL, 'A'},
                                           {"files", no_argument, NULL, 'f'},
                                           {"help", no_argument, NULL, 'h'},
@@ -96,6 +103,10 @@ static int read_flags(int argc, char **argv, struct asked *asked, struct fail *f
             asked->task = optarg;
         else if (flag == 'j')
             asked->json = optarg;
+        else if (flag == 'F')
+            asked->from = optarg;
+        else if (flag == 'u' && asked->unbuilt.count < UNBUILT_MOST && strchr(optarg, '='))
+            asked->unbuilt.files[asked->unbuilt.count++] = optarg;
         else if (flag == 'A')
             asked->autolab = true;
         else if (flag == 'f')
@@ -152,14 +163,16 @@ static void list_files(int lesson)
 static int grade(const struct asked *asked, struct fail *fail)
 {
     struct outcome outcomes[CHECKS_MOST];
-    struct grading grading = {asked->lesson, asked->seed, outcomes, 0};
+    struct grading grading = {asked->lesson, asked->seed, asked->from, outcomes, 0};
     printf("lesson %02d, seed %" PRIu64 "\n\n", asked->lesson, asked->seed);
     for (const struct check *check = checks_of(asked->lesson); check->task; check++) {
         if (!is_asked(asked->task, check))
             continue;
         if (grading.count && strcmp(outcomes[grading.count - 1].check->task, check->task) != 0)
             report_task(&grading, outcomes[grading.count - 1].check->task);
-        runner_run(check, asked->seed, &outcomes[grading.count++]);
+        struct outcome *outcome = &outcomes[grading.count++];
+        if (!unbuilt_judge(&asked->unbuilt, check, outcome))
+            runner_run(check, asked->seed, outcome);
     }
     if (grading.count)
         report_task(&grading, outcomes[grading.count - 1].check->task);

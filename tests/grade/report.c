@@ -21,7 +21,7 @@ int report_points(const struct grading *grading, const char *task, bool most)
     return points;
 }
 
-/* A task of which nothing is written says so once. */
+/* A task of which nothing is written, or can be built, says so once. */
 static bool print_lost(const struct outcome *outcome, bool told)
 {
     const struct check *check = outcome->check;
@@ -30,9 +30,22 @@ static bool print_lost(const struct outcome *outcome, bool told)
                kinds[check->kind], check->shows);
     if (outcome->verdict == VERDICT_LOST)
         printf("         %s\n", outcome->text);
-    if (outcome->verdict == VERDICT_UNWRITTEN && !told)
+    bool none = outcome->verdict == VERDICT_UNWRITTEN || outcome->verdict == VERDICT_UNBUILT;
+    if (none && !told)
         printf("      %s\n", outcome->text);
-    return told || outcome->verdict == VERDICT_UNWRITTEN;
+    return told || none;
+}
+
+/* As one word of a shell's. */
+static void print_from(const char *from)
+{
+    fputs(" FROM='", stdout);
+    for (; *from; from++)
+        if (*from == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*from);
+    putchar('\'');
 }
 
 void report_task(const struct grading *grading, const char *task)
@@ -47,10 +60,13 @@ void report_task(const struct grading *grading, const char *task)
     for (size_t i = 0; i < grading->count; i++)
         if (strcmp(task, grading->outcomes[i].check->task) == 0)
             told = print_lost(&grading->outcomes[i], told);
-    if (points < most)
-        printf("      again: make grade LESSON=%02d TASK=%s SEED=%" PRIu64
-               "   hint: make hint TASK=%s\n",
-               grading->lesson, task, grading->seed, task);
+    if (points < most) {
+        printf("      again: make grade LESSON=%02d TASK=%s SEED=%" PRIu64, grading->lesson, task,
+               grading->seed);
+        if (grading->from)
+            print_from(grading->from);
+        printf("   hint: make hint TASK=%s\n", task);
+    }
     fflush(stdout);
 }
 

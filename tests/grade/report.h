@@ -9,6 +9,7 @@
 struct grading {
     int lesson;
     uint64_t seed;
+    const char *from;               // whose files, or NULL
     const struct outcome *outcomes; // (count), in the order of the table
     size_t count;
 };

@@ -9,7 +9,7 @@
 
 #include "tests/grade/grade.h"
 
-enum verdict { VERDICT_PASSED, VERDICT_LOST, VERDICT_UNWRITTEN };
+enum verdict { VERDICT_PASSED, VERDICT_LOST, VERDICT_UNWRITTEN, VERDICT_UNBUILT };
 
 struct outcome {
     const struct check *check;
