@@ -16,10 +16,15 @@ static const char *root(void)
     return given ? given : "/tmp";
 }
 
-void folder_open(struct folder *folder)
+bool folder_try(struct folder *folder)
 {
     snprintf(folder->path, sizeof folder->path, "%s/staircase-%d-XXXXXX", root(), (int)getpid());
-    ck_assert_ptr_nonnull(mkdtemp(folder->path));
+    return mkdtemp(folder->path) != NULL;
+}
+
+void folder_open(struct folder *folder)
+{
+    ck_assert(folder_try(folder));
 }
 
 /* Removes what is in the directory `path` of `parent`, and it. False when something stays. */
@@ -39,9 +44,14 @@ static bool remove_tree(int parent, const char *path)
     return gone && unlinkat(parent, path, AT_REMOVEDIR) == 0;
 }
 
+bool folder_remove(struct folder *folder)
+{
+    return remove_tree(AT_FDCWD, folder->path);
+}
+
 void folder_close(struct folder *folder)
 {
-    ck_assert(remove_tree(AT_FDCWD, folder->path));
+    ck_assert(folder_remove(folder));
 }
 
 void folder_close_all(pid_t pid)

@@ -16,6 +16,10 @@ void folder_open(struct folder *folder);
 /* Removes it with the files in it. */
 void folder_close(struct folder *folder);
 
+/* The same where no test runs, which might fail: false when it cannot be. */
+bool folder_try(struct folder *folder);
+bool folder_remove(struct folder *folder);
+
 /* All that a process has open, as far as it can: no assertion. */
 void folder_close_all(pid_t pid);
 

@@ -1,5 +1,6 @@
 /* side_by_side: forks a runner per suite, a few at a time. See the header. */
 #include "tests/side_by_side.h"
+#include "tests/folder.h"
 #include "tests/verdict.h"
 
 #include <signal.h>
@@ -66,6 +67,7 @@ static void end(struct crowd *crowd, pid_t pid, int status)
     while (side->pid != pid)
         side++;
     side->pid = 0;
+    folder_close_all(pid); // of a suite that was ended
     side->failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     crowd->over++;
     if (!crowd->ended_by)

@@ -1,6 +1,7 @@
 /* verdict: a suite of which one test passes, one fails, and four come to what is not yet written. */
 #include "tests/verdict.h"
 #include "common/todo.h"
+#include "tests/folder.h"
 #include "tests/program.h"
 #include "tests/suites.h"
 #include "tests/unwritten.h"
@@ -20,6 +21,8 @@ END_TEST
 
 START_TEST(this_fails)
 {
+    struct folder folder;
+    folder_open(&folder); // and does not close it
     ck_assert_int_eq(1, 2);
 }
 END_TEST
@@ -107,11 +110,25 @@ START_TEST(what_waits_is_told_from_what_fails)
 }
 END_TEST
 
+/* In a folder of this test's, that it may look for what is left there. */
+START_TEST(a_failed_test_leaves_no_folder)
+{
+    struct folder folder;
+    FILE *output = tmpfile();
+    folder_open(&folder);
+    setenv("TMPDIR", folder.path, 1);
+    run_unfinished(output);
+    fclose(output);
+    ck_assert_int_eq(rmdir(folder.path), 0);
+}
+END_TEST
+
 Suite *verdict_suite(void)
 {
     Suite *suite = suite_create("verdict");
     TCase *tcase = tcase_create("verdict");
     tcase_add_test(tcase, what_waits_is_told_from_what_fails);
+    tcase_add_test(tcase, a_failed_test_leaves_no_folder);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -1,5 +1,6 @@
 /* verdict: Check's own log of a suite, read line by line. See the header. */
 #include "tests/verdict.h"
+#include "tests/folder.h"
 #include "tests/unwritten.h"
 
 #include <stdbool.h>
@@ -163,6 +164,27 @@ static int failures_of(SRunner *runner)
     return failures;
 }
 
+/* A test that fails, crashes or hangs does not come to where it takes its folders away. So they are made
+ * in one of the suite's, which goes with all that is in it. */
+static void run_in_a_folder(SRunner *runner)
+{
+    struct folder folder;
+    char before[sizeof folder.path];
+    const char *set = getenv("TMPDIR");
+    snprintf(before, sizeof before, "%s", set ? set : "");
+    if (!folder_try(&folder)) {
+        perror("check: no folder for a suite's tests");
+        exit(2);
+    }
+    setenv("TMPDIR", folder.path, 1);
+    srunner_run_all(runner, CK_SILENT);
+    if (set)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    folder_remove(&folder);
+}
+
 struct verdict verdict_of(const char *name, Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
@@ -170,7 +192,7 @@ struct verdict verdict_of(const char *name, Suite *suite)
     FILE *log = open_log(runner, path);
     printf("Running suite(s): %s\n", name);
     fflush(NULL); // or a test's process would print it again
-    srunner_run_all(runner, CK_SILENT);
+    run_in_a_folder(runner);
     struct verdict verdict = {.checks = srunner_ntests_run(runner),
                               .failures = failures_of(runner)};
     verdict.errors = srunner_ntests_failed(runner) - verdict.failures;
