@@ -355,20 +355,21 @@ static int resumed_body(struct ranks_self *self)
 {
     float data[1000] = {0};
     int error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
-    pid_t waker = 0;
     if (self->rank == 1) {
-        waker = fork();
+        pid_t stopped = getpid(), waker = fork();
         if (waker == 0) {
-            ranks_pause(1);
-            kill(getppid(), SIGCONT);
+            while (getppid() == stopped) { // again, where it was called before it had stopped
+                ranks_pause(1);
+                kill(stopped, SIGCONT);
+            }
             _exit(0);
         }
         raise(SIGSTOP);
+        kill(waker, SIGKILL);
+        waitpid(waker, NULL, 0);
     }
     if (!error)
         error = ring_allreduce(self->comm, data, data, 1000, COMM_F32, COMM_SUM);
-    if (waker > 0)
-        waitpid(waker, NULL, 0);
     return error ? 1 : 0;
 }
 

@@ -62,15 +62,19 @@ struct cell {
 
 /* --- the victim ------------------------------------------------------------------------------ */
 
+/* Woken until it says so: a first call may come before a slow process has stopped. */
 static void stop_for_a_while(void)
 {
-    pid_t waker = fork();
+    pid_t self = getpid(), waker = fork();
     if (waker == 0) {
-        ranks_pause(PAUSE_SECONDS);
-        kill(getppid(), SIGCONT);
+        while (getppid() == self) {
+            ranks_pause(PAUSE_SECONDS);
+            kill(self, SIGCONT);
+        }
         _exit(0);
     }
     raise(SIGSTOP);
+    kill(waker, SIGKILL);
     waitpid(waker, NULL, 0);
 }
 
