@@ -22,7 +22,12 @@ trap 'exit 1' INT TERM HUP
 }
 
 expect() { # LESSON POINTS WHOSE [FROM]
-    FROM=${4-} sh tests/grade/grade.sh "$build" "$1" --seed "$SEED" >"$work/out" 2>&1
+    for _ in 1 2 3; do # a measured time is luck where others are at work
+        FROM=${4-} sh tests/grade/grade.sh "$build" "$1" --seed "$SEED" >"$work/out" 2>&1
+        lost=$(grep -E '^ +[0-9.]+/[a-z]+ -' "$work/out")
+        [ "$lost" ] || break
+        echo "$lost" | grep -qv '(speed)' && break
+    done
     if grep -q "^total *$2 / 100\$" "$work/out"; then
         echo "lesson $1: $3 has $2 points"
     else

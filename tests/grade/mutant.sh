@@ -33,9 +33,16 @@ done
 unset GIT_DIR GIT_WORK_TREE
 (cd "$tree" && GIT_CEILING_DIRECTORIES=${tree%/*} git apply -) <"$patch" >"$tree/out" 2>&1 ||
     complain "the diff does not fit any more"
-FROM=$tree sh tests/grade/grade.sh "$build" "${name%%-*}" --seed "$SEED" >"$tree/out" 2>&1
-grep -q '^total' "$tree/out" || complain "it was not graded"
 says=$(sed -n 's/^loses: *//p' "$patch" | words)
-found=$(awk '$1 ~ /^[0-9][0-9][.][0-9]+\// && $2 ~ /^-/ { print $1 }' "$tree/out" | words)
+# A measured time is luck where others are at work: if nothing else differs, once more.
+speed=$(sed -n 's/.*{"\([0-9.]*\)", "\([a-z]*\)", KIND_SPEED.*/\1\/\2/p' tests/grade/lesson0?.c)
+untimed() { echo "$1" | tr ' ' '\n' | grep -vxF "$speed"; }
+for _ in 1 2 3; do
+    FROM=$tree sh tests/grade/grade.sh "$build" "${name%%-*}" --seed "$SEED" >"$tree/out" 2>&1
+    grep -q '^total' "$tree/out" || complain "it was not graded"
+    found=$(awk '$1 ~ /^[0-9][0-9][.][0-9]+\// && $2 ~ /^-/ { print $1 }' "$tree/out" | words)
+    [ "$found" = "$says" ] && break
+    [ "$(untimed "$found")" = "$(untimed "$says")" ] || break
+done
 [ "$found" = "$says" ] || complain "expected to lose ${says}and no other, lost ${found:-nothing }"
 echo "$name: loses $found"
