@@ -83,7 +83,9 @@ static const struct loss {
     {"mv $loss there; ln -s $PWD/there $loss", "is a symbolic link", 2},
     {"mv mine/lesson01_single there; ln -s $PWD/there mine/lesson01_single", "is a symbolic", 2},
     {"tar -czPf $PWD/h.tar.gz mine/../mine; FROM=$PWD/h.tar.gz", "outside of its folder", 2},
-    {"tar -czf $PWD/h.tar.gz -T /dev/null; FROM=$PWD/h.tar.gz", "h.tar.gz is neither a folder", 2},
+    {"tar -czf $PWD/h.tar.gz -T /dev/null; FROM=$PWD/h.tar.gz", "found: nothing", 2},
+    {"tar -czf $PWD/h.tar.gz -C mine .; FROM=$PWD/h.tar.gz", "found: common lesson01_single", 2},
+    {"ln -s $source h; tar -czf $PWD/h.tar.gz h; FROM=$PWD/h.tar.gz", "is a symbolic link", 2},
     {"sed -i '1i #include <pthread.h>' $loss; sed -i 's/.*task 01.1 {/pthread_exit(NULL);/' $loss",
      "found that it ended its process", 0},
     {"sed -i '1i #include <pthread.h>' $loss; sed -i 's/.*task 01.1 {/pthread_exit(NULL);/' $loss; "

@@ -43,13 +43,16 @@ case $FROM in
     mkdir "$work/handed-in" || exit 1
     tar -tzf "$FROM" 2>/dev/null | grep -qE '^/|(^|/)[.][.](/|$)' && fail 2 "FROM=$FROM holds a path outside of its folder"
     tar -xzf "$FROM" -C "$work/handed-in" || fail 2 "FROM=$FROM cannot be unpacked; make handin packs one"
-    for FROM in "$work"/handed-in/*/; do :; done
+    inside=$(ls -A "$work/handed-in")
+    FROM=$work/handed-in/${inside:-nothing}
+    [ -d "$FROM" ] ||
+        fail 2 "FROM=$given: expected one folder in the archive, found: $(echo "${inside:-nothing}" | head -n 3 | paste -sd' ' -)"
     ;;
 esac
 [ -d "$FROM" ] || fail 2 "FROM=$given is neither a folder nor an archive of make handin"
 files=$("$build/grade" "$lesson" --files) || exit 2
 # A link may lead anywhere, to the solution for one.
-link=$(find "$FROM"/common "$FROM"/lesson0* -type l 2>/dev/null | head -n 1)
+link=$(find "$work/handed-in" "$FROM"/common "$FROM"/lesson0* -type l 2>/dev/null | head -n 1)
 [ -z "$link" ] || fail 2 "$link is a symbolic link: a hand-in holds files and folders only"
 for file in $files; do
     [ -f "$FROM/$file" ] || fail 2 "FROM=$given has no $file; it holds a task, and is there in every starter"
