@@ -326,14 +326,14 @@ $(BUILD)/short_io.so: tests/shim/short_io.c $(BUILD)/flags
 	$(QUIETLY) $(COMPILE) -Wno-pedantic -shared -fPIC $< -o $@ -ldl
 
 # Tests run the programs beside them.
-# check.objects: to link a starter's tests with them.
+# check.objects: to link a starter's tests with them; a name a line, quoted for a shell.
 $(BUILD)/check: $(TESTS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM) $(BUILD)/grade
-	@echo $(abspath $(filter %.o,$^)) > $@.objects
+	@realpath $(filter %.o,$^) | sed 's/.*/"&"/' > $@.objects
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 # grade.objects: for another tree's tasks, to link a grader with them.
 $(BUILD)/grade: $(GRADING) $(TOOLS) $(BUILD)/staircase.a | $(PROGRAMS) $(SHIM)
-	@echo $(abspath $(filter %.o,$^)) > $@.objects
+	@realpath $(filter %.o,$^) | sed 's/.*/"&"/' > $@.objects
 	$(QUIETLY) $(COMPILE) $^ -o $@ $(LDFLAGS) $(CHECK_LIBS) $(LIBS)
 
 $(FUZZERS:%=$(BUILD)/fuzz_%): $(BUILD)/fuzz_%: tests/fuzz/entry.c $(FUZZING) $(BUILD)/staircase.a

@@ -94,6 +94,8 @@ static const struct loss {
     {"echo 'int x' >>$loss",
      "      lesson01_single/loss.c does not compile: lesson01_single/loss.c:", 0},
     {"sed -i 's/.*task 01.1 {/nobodys();/' $loss", "implicit declaration of function", 0},
+    {"sed -i '1i static void nobodys(void);' $loss; sed -i 's/.*task 01.1 {/nobodys();/' $loss",
+     "does not compile: lesson01_single/loss.c:", 0},
     {"sed -i '1i static int mine(void) { return 1; }' $loss; sed -i 's/.*task 01.1 "
      "{/(void)mine();/' "
      "$loss; echo '#include \"mine.h\"' >>$loss; : >mine/lesson01_single/mine.h",

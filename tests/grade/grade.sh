@@ -62,33 +62,38 @@ build=$(cd "$build" && pwd)
 flags=$(cat "$build/flags")
 libraries=$(echo "$flags" | grep -o ' -l[^ ]*' | tr '\n' ' ')
 
+link() { # PROGRAM OBJECTS, as quoted words
+    eval "LC_ALL=C $flags $2 \"\$build/staircase.a\" -o \"\$work/\$1\" $libraries"
+}
+
+# Compiled, and linked without the others: a function may be declared, and be nowhere.
+builds() { # FILE OBJECT
+    eval "LC_ALL=C $flags -Wno-error -Werror=implicit-function-declaration -MMD -MF \"\$2.d\" -c \"\$FROM/\$1\" -o \"\$2\"" 2>"$2.said" ||
+        return 1
+    cat "$2.said" >&2
+    sh tests/grade/admit.sh "$FROM/$1" "$2" "$build/objects/${1%.c}.o" "$2.d" || exit 1
+    [ "${1##*/}" = main.c ] && others= || others=$checks
+    link alone "$others \"$2\"" 2>"$2.said"
+}
+
 # What is as it is here need not be compiled anew.
+checks=$(tr '\n' ' ' <"$build/grade.objects")
 objects=
 mains=
 for file in $files; do
     cmp -s "$FROM/$file" "$file" && continue
     object=$work/$(echo "$file" | tr / -).o
-    if ! eval "LC_ALL=C $flags -Wno-error -Werror=implicit-function-declaration -MMD -MF \"\$object.d\" -c \"\$FROM/\$file\" -o \"\$object\"" 2>"$object.said"; then
+    if ! builds "$file" "$object"; then
         head -n 20 "$object.said" >&2
         echo "grade: $file does not compile: its tasks get no points, and all others are graded with this tree's" >&2
         set -- "$@" --unbuilt "$file=$object.said"
         continue
     fi
-    cat "$object.said" >&2
-    sh tests/grade/admit.sh "$FROM/$file" "$object" "$build/objects/${file%.c}.o" "$object.d" || exit 1
     case $file in
     */main.c) mains="$mains $file=$object" ;;
-    *) objects="$objects $object" ;;
+    *) objects="$objects \"$object\"" ;;
     esac
 done
-
-link() { # PROGRAM OBJECT...
-    program=$1
-    shift
-    # shellcheck disable=SC2086 # words, one each
-    eval "$flags \"\$@\" $objects \"\$build/staircase.a\" -o \"\$work/\$program\" $libraries" ||
-        fail 1 "$program cannot be linked; see above"
-}
 
 # The programs that checks start, beside a grader of its own. Those of later lessons no check starts.
 for room in lesson0[1-4]_*; do
@@ -98,10 +103,9 @@ for room in lesson0[1-4]_*; do
     for given in $mains; do
         [ "${given%%=*}" = "$room/main.c" ] && main=${given#*=}
     done
-    link "$room" "$main"
+    link "$room" "\"$main\" $objects" || fail 1 "$room cannot be linked; see above"
 done
-# shellcheck disable=SC2046 # words, one each
-link grade $(cat "$build/grade.objects")
+link grade "$checks $objects" || fail 1 "the grader cannot be linked; see above"
 for program in "$build"/launch "$build"/verify "$build"/consolidate "$build"/*.so; do
     [ -e "$program" ] && ln -s "$program" "$work/"
 done

@@ -7,12 +7,14 @@
 
 enum { NAME_BYTES = 128, LINE_BYTES = 512 };
 
-/* The first line that is an error, from the file's name on: where the file lay is nobody's business. */
+/* The first line that is an error, the compiler's or the linker's, from the file's name on: where the file lay is
+ * nobody's business. */
 static void first_error(const char *path, const char *name, char line[LINE_BYTES])
 {
     FILE *said = fopen(path, "r");
     line[0] = '\0';
-    while (said && fgets(line, LINE_BYTES, said) && !strstr(line, "error:"))
+    while (said && fgets(line, LINE_BYTES, said) && !strstr(line, "error:") &&
+           !strstr(line, "undefined reference"))
         line[0] = '\0';
     if (said)
         fclose(said);
