@@ -6,6 +6,7 @@
 #include "tests/inside.h"
 #include "tests/lessons.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -67,13 +68,13 @@ enum { FLAGS = sizeof flags / sizeof *flags };
 
 START_TEST(every_rank_keeps_what_the_formula_says)
 {
-    struct lesson lesson = {4, _i / FLAGS + 1};
+    struct lesson lesson = {4, _i % WORLDS + 1};
     struct folder folder;
     struct program program;
     char arguments[256];
     folder_open(&folder);
     snprintf(arguments, sizeof arguments, "--steps %d --verify %d %s", STEPS, _i % 2,
-             flags[_i % FLAGS]);
+             flags[_i / WORLDS]);
     lesson_run(&program, &folder, lesson, arguments);
     ck_assert_msg(program.code == 0, "%s: %s%s", arguments, program.out, program.err);
     size_t entries = check_table(program.out);
@@ -222,13 +223,12 @@ Suite *ledger_suite(void)
     Suite *suite = suite_create("ledger");
     TCase *tcase = tcase_create("table");
     tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, every_rank_keeps_what_the_formula_says, 0, FLAGS * WORLDS);
+    watched_add_rows(tcase, every_rank_keeps_what_the_formula_says, FLAGS * WORLDS);
     tcase_add_test(tcase, a_rank_that_owns_nothing_keeps_no_state);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("metrics");
     tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, lessons_3_and_4_keep_and_send_what_the_formulas_say, 0,
-                        SENT * WORLDS);
+    watched_add_rows(tcase, lessons_3_and_4_keep_and_send_what_the_formulas_say, SENT * WORLDS);
     tcase_add_test(tcase, lesson_1_keeps_what_the_formula_says);
     suite_add_tcase(suite, tcase);
     return suite;

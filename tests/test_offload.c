@@ -6,6 +6,7 @@
 #include "tests/lessons.h"
 #include "tests/mutants.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <errno.h>
@@ -356,9 +357,8 @@ Suite *offload_suite(void)
     Suite *suite = suite_create("offload");
     TCase *tcase = tcase_create("offload");
     tcase_set_timeout(tcase, 120);
-    tcase_add_loop_test(tcase, a_file_in_tiles_trains_as_memory_does_bit_for_bit, 0,
-                        RULES * WORLDS);
-    tcase_add_loop_test(tcase, a_run_goes_on_from_file_to_memory_and_back, 0, RULES * 3);
+    watched_add_rows(tcase, a_file_in_tiles_trains_as_memory_does_bit_for_bit, RULES * WORLDS);
+    watched_add_rows(tcase, a_run_goes_on_from_file_to_memory_and_back, RULES * 3);
     tcase_add_test(tcase, every_update_reads_and_writes_the_state_once_and_a_skipped_one_nothing);
     tcase_add_loop_test(tcase, a_place_with_no_room_is_an_error_before_the_first_step, 0, PLACES);
     tcase_add_test(tcase, two_runs_in_one_folder_do_not_meet);

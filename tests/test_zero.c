@@ -6,6 +6,7 @@
 #include "tests/inside.h"
 #include "tests/lessons.h"
 #include "tests/suites.h"
+#include "tests/watched.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -384,7 +385,7 @@ Suite *zero_suite(void)
     tcase_add_loop_test(tcase, what_is_owned_is_gathered_whole_and_in_place, 0, WORLDS);
     tcase_add_loop_test(tcase, the_next_layers_parameters_are_asked_for_before_this_one_computes, 0,
                         3 * WALKS);
-    tcase_add_loop_test(tcase, twelve_sharded_updates_are_lesson_3s_bit_for_bit, 0, 3 * 4 * 6);
+    watched_add_rows(tcase, twelve_sharded_updates_are_lesson_3s_bit_for_bit, 3 * 4 * 6);
     suite_add_tcase(suite, tcase);
     return suite;
 }
