@@ -166,8 +166,8 @@ END_TEST
 /* As Ctrl-C does, and as somebody who knows but one of its processes: of a check that runs lesson 1's program in a
  * temporary folder. */
 static const char *const stops[] = {
-    "timeout=$(command -v timeout) && go=\"timeout 250 $go\"; $go & started=$!; await; kill "
-    "${timeout:+-INT} $started", // which passes it on to its whole group
+    ("timeout=$(command -v timeout) && go=\"timeout 250 $go\"; $go & started=$!; await; kill "
+     "${timeout:+-INT} $started"), // which passes it on to its whole group
     "$go & started=$!; await; kill $started",
     "$go & started=$!; await; kill -HUP $started", // a terminal that is closed
 };
@@ -218,11 +218,11 @@ static void check_row(const json_t *row)
 /* All there is, a tree in which a task is not yet written, and one in which its file does not compile. */
 static const char *const gradings[] = {
     "$grade 01 --seed 3 --autolab --json r.json",
-    "for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
-    "awk -v from=01 -f $source/common/course/regions.awk $source/lesson01_single/layer.c "
-    ">mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A",
-    "for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
-    "echo 'int x' >mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A"};
+    ("for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
+     "awk -v from=01 -f $source/common/course/regions.awk $source/lesson01_single/layer.c "
+     ">mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A"),
+    ("for f in $($grade 01 --files); do mkdir -p mine/${f%/*}; cp $source/$f mine/$f; done; "
+     "echo 'int x' >mine/lesson01_single/layer.c; FROM=$PWD/mine JSON=$PWD/r.json from 01 -A")};
 
 START_TEST(the_file_for_gradescope_adds_up_as_autolabs_line_does)
 {

@@ -61,8 +61,8 @@ START_TEST(a_folder_may_be_named_in_any_way)
     static const char *const scripts[] = {
         "starter 04 $out// && [ -f $out/Makefile ]",
         "mkdir $out && starter 04 $out/ && [ -f $out/Makefile ]",
-        "mkdir $out.there && ln -s $out.there $out && starter 04 $out && [ -L $out ] && "
-        "[ -f $out.there/Makefile ]",
+        ("mkdir $out.there && ln -s $out.there $out && starter 04 $out && [ -L $out ] && "
+         "[ -f $out.there/Makefile ]"),
         "starter 04 \"$out a b/mine\" && [ -f \"$out a b/mine/Makefile\" ]",
     };
     expect(scripts[_i], 0, _i < 3 ? "begin with: cd /" : "begin with: cd '/");
