@@ -69,7 +69,7 @@ static void climb_stages(const struct folder *folder, int world,
                          const struct combination *combination)
 {
     for (int stage = 1; stage <= STAGES; stage++) {
-        char staged[ARGUMENTS_BYTES - 128], dump[16], both[64];
+        char staged[ARGUMENTS_BYTES - 128], dump[24], both[64];
         snprintf(staged, sizeof staged, "%s --stage %d --persist-kb 0.1", combination->flags,
                  stage);
         snprintf(dump, sizeof dump, "four-%d", stage);

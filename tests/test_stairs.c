@@ -64,7 +64,7 @@ static void check_losses(const struct folder *folder, int world, const char *a, 
 static void climb_stages(const struct folder *folder, int world, const char *rule)
 {
     for (int stage = 1; stage <= STAGES; stage++) {
-        char staged[ARGUMENTS_BYTES - 192], dump[16], both[32];
+        char staged[ARGUMENTS_BYTES - 192], dump[24], both[32];
         snprintf(staged, sizeof staged, "%s --stage %d --persist-kb 0.1", rule, stage);
         snprintf(dump, sizeof dump, "four-%d", stage);
         snprintf(both, sizeof both, "three %s", dump);

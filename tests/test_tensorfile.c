@@ -232,7 +232,7 @@ START_TEST(what_was_written_is_read_back)
     place_make(&place);
     struct tensorfile_writer *writer = tensorfile_new();
     for (int i = 0; i < 40; i++) { // more than the writer makes room for at first
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "empty%d", i);
         ck_assert_int_eq(tensorfile_declare(writer, name, (size_t[]){0, 5}, 2, &fail), 0);
     }

@@ -87,7 +87,7 @@ END_TEST
 START_TEST(a_member_is_refused_in_stages_that_have_no_room_for_it)
 {
     const struct zoo_row *row = &zoo_table[_i];
-    char line[LINE_BYTES], rest[16];
+    char line[LINE_BYTES], rest[24];
     struct options options;
     struct fail fail;
     for (int stage = 1; stage <= 3 && (row->lessons >> 4 & 1); stage++) {
