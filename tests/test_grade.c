@@ -78,6 +78,8 @@ static const struct loss {
     {"sed -i '1i #include <stdlib.h>' $loss; sed -i 's/.*task 01.1 {/setenv(\"A\", \"\", 0);/' "
      "$loss",
      "calls setenv which no task needs", 1},
+    {"sed -i '1i #include <unistd.h>' $loss; sed -i 's/.*task 01.1 {/(void)!daemon(1, 1);/' $loss",
+     "calls daemon which no task needs", 1},
     {"sed -i '1i #include \"lesson02_allreduce/comm_inside.h\"' $loss", "not for tasks to look", 1},
     {"sed -i '1i #include \"tests/grade/grade.h\"' $loss", "not for tasks to look", 1},
     {"mv $loss there; ln -s $PWD/there $loss", "is a symbolic link", 2},

@@ -28,7 +28,7 @@ early() { objdump -h "$1" | awk '$2 ~ /^[.](init|fini|ctors|dtors|preinit)|mod_(
 # How this grading looks after other processes, where the seed lies, and what else no task is about.
 forbidden='at_quick_exit|atexit|on_exit|__cxa_atexit'
 forbidden="$forbidden|kill|killpg|raise|tgkill|pthread_kill|uv_kill|uv_process_kill|ptrace|process_vm_(read|write)v|getppid"
-forbidden="$forbidden|v?fork|_?clone|exec[vl]p?e?|execvpe|posix_spawnp?|system|popen|uv_spawn|dlsym|dlopen|syscall"
+forbidden="$forbidden|v?fork|_Fork|forkpty|daemon|_?clone3?|exec[vl]p?e?|execvpe|posix_spawnp?|system|popen|uv_spawn|dlsym|dlopen|syscall"
 forbidden="$forbidden|getenv|secure_getenv|uv_os_getenv|uv_os_environ|setenv|unsetenv|putenv|_*environ|program_invocation_name"
 forbidden="$forbidden|open(at)?(64)?|creat(64)?|f(re|d)?open(64)?|uv_fs_.*|mmap(64)?|mprotect|dup[23]?|__?sig(setjmp|longjmp).*|longjmp|signal|sigaction"
 
