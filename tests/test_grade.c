@@ -1,5 +1,6 @@
 /* The grader's command line and what it writes for others. Whether it is right is make check-grader's to
  * prove; here it may be a starter's, with no point at all. */
+#include "common/todo.h"
 #include "tests/folder.h"
 #include "tests/program.h"
 #include "tests/suites.h"
@@ -174,6 +175,17 @@ static const char *const stops[] = {
     "$go & started=$!; await; kill -HUP $started", // a terminal that is closed
 };
 
+/* In a starter the check ends at an empty task before it comes to what is planted: there is nothing to stop. */
+static void wait_for_empty_task(const struct program *program)
+{
+    char task[8];
+    const char *at = strstr(program->out, "      task ");
+    if (!at || sscanf(at, " task %5[0-9.]", task) != 1 || !strstr(at, ") is empty\n"))
+        return;
+    program_gone(program);
+    todo(task);
+}
+
 START_TEST(what_is_stopped_leaves_nothing)
 {
     struct folder folder;
@@ -188,6 +200,7 @@ START_TEST(what_is_stopped_leaves_nothing)
              "find $TMPDIR -mindepth 1; [ $code != 0 ]",
              stops[_i]);
     run_planted(&program, &folder, planted, grade);
+    wait_for_empty_task(&program);
     const char *said = strchr(program.out, '\n'); // after the seed's line
     ck_assert_msg(program.code == 0 && said &&
                       strcmp(said, "\n\ngrade: stopped; nothing that it started is left\n") == 0,
