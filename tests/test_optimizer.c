@@ -49,6 +49,26 @@ START_TEST(momentum_gives_the_hand_worked_sequence)
 }
 END_TEST
 
+/* v = 1, 1.5, 1.75: it holds gradients, which a rate of its own multiplies in every update. */
+START_TEST(a_rate_that_changes_does_not_change_the_momentum)
+{
+    static const float lr[3] = {0.5f, 0.25f, 1}, expected[3] = {-0.5f, -0.875f, -2.625f};
+    struct options options = {.optimizer = OPTIMIZER_SGD, .momentum = 0.5};
+    struct memory memory = {0};
+    struct model model;
+    plan_one(&model);
+    struct optimizer optimizer;
+    ck_assert_int_eq(optimizer_init(&optimizer, &options, &model, &first, 1, &memory), 0);
+    float param = 0, grad = 1;
+    for (size_t i = 0; i < 3; i++) {
+        optimizer_step(&optimizer, &param, &grad, (struct rate){.lr = lr[i], .clip = 1});
+        ck_assert_msg(param == expected[i], "after update %zu: expected %g, found %.9g", i + 1,
+                      (double)expected[i], (double)param);
+    }
+    optimizer_release(&optimizer);
+}
+END_TEST
+
 static const enum optimizer_kind kinds[] = {OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW};
 enum { KINDS = 3 };
 
@@ -160,6 +180,23 @@ START_TEST(clipping_shrinks_the_gradient_and_not_the_decay)
     optimizer_step(&optimizer, &param, &grad, (struct rate){.lr = 0.125f, .clip = 0.25f});
     ck_assert(param == 1 - 0.125f * (1 + 0.5f));
     ck_assert(grad == 4);
+    optimizer_release(&optimizer);
+}
+END_TEST
+
+/* Of g = 0.25 * 4 + 0.5 the first moment is a tenth. Adam's first update is lr, whatever g is. */
+START_TEST(clipping_does_not_shrink_what_adam_adds)
+{
+    struct options options = {.optimizer = OPTIMIZER_ADAM, .weight_decay = 0.5};
+    struct memory memory = {0};
+    struct model model;
+    plan_one(&model);
+    struct optimizer optimizer;
+    ck_assert_int_eq(optimizer_init(&optimizer, &options, &model, &first, 1, &memory), 0);
+    float param = 1, grad = 4;
+    optimizer_step(&optimizer, &param, &grad, (struct rate){.lr = 0.125f, .clip = 0.25f});
+    ck_assert_msg(near(optimizer.state[0][0], 0.15), "the first moment: expected 0.15, found %.9g",
+                  (double)optimizer.state[0][0]);
     optimizer_release(&optimizer);
 }
 END_TEST
@@ -419,12 +456,14 @@ Suite *optimizer_suite(void)
     Suite *suite = suite_create("optimizer");
     TCase *tcase = tcase_create("optimizer");
     tcase_add_test(tcase, momentum_gives_the_hand_worked_sequence);
+    tcase_add_test(tcase, a_rate_that_changes_does_not_change_the_momentum);
     tcase_add_loop_test(tcase, an_optimizer_continued_elsewhere_gives_the_same_bits, 0, KINDS);
     tcase_add_loop_test(tcase, adam_gives_two_hand_worked_updates, 0, 2);
     tcase_add_test(tcase, adam_divides_by_at_least_epsilon);
     tcase_add_loop_test(tcase, weights_decay_and_the_bias_does_not_wherever_the_slab_is_cut, 0,
                         6 * KINDS);
     tcase_add_test(tcase, clipping_shrinks_the_gradient_and_not_the_decay);
+    tcase_add_test(tcase, clipping_does_not_shrink_what_adam_adds);
     tcase_add_loop_test(tcase, owners_of_any_parts_together_give_the_bits_of_one_owner, 0, KINDS);
     tcase_add_loop_test(tcase, packed_arrays_and_parts_give_the_bits_of_the_slabs, 0, KINDS);
     tcase_add_loop_test(tcase, what_is_not_owned_is_not_touched, 0, KINDS);

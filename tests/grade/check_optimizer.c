@@ -31,6 +31,12 @@ static float gradient_of(const struct grade *grade, const struct course *course,
     return (float)course->gradient * (value + copysignf(0.5f, value));
 }
 
+/* The rate of an update, which a schedule changes: every second one goes half as far. */
+static double lr_of(const struct course *course, size_t update)
+{
+    return update % 2 ? course->lr / 2 : course->lr;
+}
+
 static void twin_sgd(struct twin *twin, const struct course *course, size_t i, double g)
 {
     twin->v[i] = course->options.momentum * twin->v[i] + g;
@@ -80,7 +86,8 @@ static void run_course(const struct grade *grade, const struct course *course, f
     if (optimizer_init(&optimizer, &course->options, &model, owned, owned_count, &memory) != 0)
         return;
     for (size_t update = 0; update < course->updates; update++) {
-        struct rate rate = {(float)course->lr, (float)course->clip, update < course->skipped};
+        struct rate rate = {(float)lr_of(course, update), (float)course->clip,
+                            update < course->skipped};
         for (size_t i = 0; i < COUNT; i++)
             grad[i] = gradient_of(grade, course, update, i);
         optimizer_step(&optimizer, param, grad, rate);
@@ -104,9 +111,11 @@ static int follow(struct grade *grade, const struct course *course)
     for (size_t i = 0; i < COUNT; i++)
         twin.w[i] = (double)param[i];
     for (size_t update = course->skipped; update < course->updates; update++) {
+        struct course now = *course;
+        now.lr = lr_of(course, update);
         for (size_t i = 0; i < COUNT; i++)
             grad[i] = gradient_of(grade, course, update, i);
-        twin_update(&twin, course, grad, (double)(update - course->skipped + 1));
+        twin_update(&twin, &now, grad, (double)(update - course->skipped + 1));
     }
     run_course(grade, course, param, &whole, 1);
     for (size_t i = 0; i < COUNT && !wrong; i++)
@@ -199,6 +208,8 @@ int adam_decay(struct grade *grade)
 {
     struct course course = draw_course(grade, OPTIMIZER_ADAM);
     course.options.weight_decay = 0.1 * (double)grade_draw(grade, 2, 8);
+    course.clip = 0.3;
+    course.gradient = 8; // clipped still larger than the decay: their sum is not near 0
     return follow(grade, &course);
 }
 
