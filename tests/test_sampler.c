@@ -207,6 +207,26 @@ START_TEST(an_epoch_asked_for_again_has_its_order_again)
 }
 END_TEST
 
+START_TEST(what_is_planted_is_drawn_and_cut_as_the_header_says)
+{
+    static const struct run run = {100, 8, 1, false, 13};
+    struct sampler right, planted;
+    start(&right, &run);
+    start(&planted, &run);
+    planted.same_order = planted.same_share = true;
+    ck_assert_mem_eq(sampler_order(&planted, 5), sampler_order(&right, 0), 100 * sizeof(uint32_t));
+    struct step step = sampler_step(&planted, 0);
+    ck_assert_uint_eq(sampler_share(&planted, &step, 0, 3, 2).begin, 0);
+    ck_assert_uint_eq(sampler_share(&planted, &step, 0, 3, 2).count, 3);
+    sampler_release(&planted);
+    start(&planted, &run);
+    planted.order_seed++;
+    ck_assert_mem_ne(sampler_order(&planted, 0), sampler_order(&right, 0), 100 * sizeof(uint32_t));
+    sampler_release(&planted);
+    sampler_release(&right);
+}
+END_TEST
+
 /* Runs without an update, and what the refusal names. */
 static const struct {
     struct run run;
@@ -261,6 +281,7 @@ Suite *sampler_suite(void)
     tcase_add_test(tcase, a_rank_with_less_to_do_takes_part_in_every_step);
     tcase_add_test(tcase, unshuffled_micro_batches_follow_the_file);
     tcase_add_test(tcase, an_epoch_asked_for_again_has_its_order_again);
+    tcase_add_test(tcase, what_is_planted_is_drawn_and_cut_as_the_header_says);
     tcase_add_loop_test(tcase, a_run_that_would_make_no_update_is_refused, 0, REFUSALS);
     tcase_add_test(tcase, a_window_past_what_a_count_can_hold_is_one_step);
     suite_add_tcase(suite, tcase);

@@ -30,13 +30,6 @@ int slices_tile(struct grade *grade)
     return wrong || compare_slices(grade, grade_odd(grade, 100000), 5);
 }
 
-/* Where count * index does not fit into a size_t. */
-int slices_huge(struct grade *grade)
-{
-    return compare_slices(grade, SIZE_MAX - grade_draw(grade, 0, 9), 7) ||
-           compare_slices(grade, SIZE_MAX / 2 + grade_draw(grade, 0, 9), 1024);
-}
-
 /* How a check's samples are cut. */
 struct cut {
     struct options options;
@@ -59,6 +52,32 @@ static int open_cut(struct grade *grade, struct cut *cut, bool drop_last)
                                     .epochs = 3};
     int error = sampler_init(&cut->sampler, cut->count, &cut->options, NULL, &fail);
     return grade_expect(grade, !error, "the sampler cannot be set up: %s", fail.text);
+}
+
+/* A batch so large that nothing may be added to it. */
+static int huge_batch(struct grade *grade)
+{
+    struct fail fail = {0};
+    struct options options = {
+        .batch = SIZE_MAX - grade_draw(grade, 0, 9), .accumulate = 1, .epochs = 1};
+    struct sampler sampler;
+    size_t count = grade_draw(grade, 20, SAMPLES_MOST);
+    int error = sampler_init(&sampler, count, &options, NULL, &fail);
+    if (error)
+        return grade_expect(grade, false, "the sampler cannot be set up: %s", fail.text);
+    struct step step = {.samples = {0, count}, .last_of_epoch = true};
+    size_t found = sampler_micro_batches(&sampler, &step);
+    sampler_release(&sampler);
+    return grade_expect(grade, found == 1,
+                        "%zu samples in batches of %zu: expected 1 micro-batch, found %zu", count,
+                        options.batch, found);
+}
+
+/* Where count * index does not fit into a size_t, and with a remainder. */
+int slices_huge(struct grade *grade)
+{
+    return compare_slices(grade, SIZE_MAX - 7 * grade_draw(grade, 0, 9), 7) ||
+           compare_slices(grade, SIZE_MAX / 2 - grade_draw(grade, 0, 9), 1024) || huge_batch(grade);
 }
 
 /* Update `index` as it should be. */
@@ -186,5 +205,67 @@ int sampler_epochs(struct grade *grade)
         wrong = grade_expect(grade, order[i] == first[i],
                              "epoch %zu asked for again: order[%zu]: expected %u, found %u", epoch,
                              i, first[i], order[i]);
+    return wrong;
+}
+
+/* sampler.h: every epoch has the order of epoch 0. */
+static int same_order(struct grade *grade, struct cut *cut, const uint32_t *first)
+{
+    size_t epoch = grade_draw(grade, 1, 9);
+    int wrong = 0;
+    cut->sampler.same_order = true;
+    const uint32_t *order = sampler_order(&cut->sampler, epoch);
+    for (size_t i = 0; i < cut->count && !wrong; i++)
+        wrong =
+            grade_expect(grade, order[i] == first[i],
+                         "same_order: epoch %zu: order[%zu]: expected %u, as in epoch 0, found %u",
+                         epoch, i, first[i], order[i]);
+    return wrong;
+}
+
+/* sampler.h: the order is drawn from order_seed, whatever seed is. */
+static int another_seed(struct grade *grade, struct cut *cut, const uint32_t *first)
+{
+    struct fail fail = {0};
+    size_t equal = 0;
+    sampler_release(&cut->sampler);
+    if (sampler_init(&cut->sampler, cut->count, &cut->options, NULL, &fail))
+        return grade_expect(grade, false, "the sampler cannot be set up: %s", fail.text);
+    cut->sampler.order_seed++;
+    const uint32_t *order = sampler_order(&cut->sampler, 0);
+    for (size_t i = 0; i < cut->count; i++)
+        equal += order[i] == first[i];
+    return grade_expect(grade, equal < cut->count / 2,
+                        "another order_seed: expected another order, found the one of seed %llu",
+                        (unsigned long long)cut->sampler.seed);
+}
+
+/* sampler.h: every rank has the share of rank 0. */
+static int same_share(struct grade *grade, struct cut *cut)
+{
+    int wrong = 0, world = grade_world(grade);
+    struct step step = expected_step(cut, 0);
+    struct slice right = sampler_share(&cut->sampler, &step, 0, (size_t)world, 0);
+    cut->sampler.same_share = true;
+    for (int rank = 0; rank < world && !wrong; rank++) {
+        struct slice found = sampler_share(&cut->sampler, &step, 0, (size_t)world, (size_t)rank);
+        wrong = grade_expect(
+            grade, found.begin == right.begin && found.count == right.count,
+            "same_share: rank %d of %d: expected %zu from %zu on, as rank 0, found %zu from %zu on",
+            rank, world, right.count, right.begin, found.count, found.begin);
+    }
+    return wrong;
+}
+
+int sampler_planted(struct grade *grade)
+{
+    struct cut cut;
+    uint32_t first[SAMPLES_MOST];
+    if (open_cut(grade, &cut, false))
+        return 1;
+    memcpy(first, sampler_order(&cut.sampler, 0), cut.count * sizeof *first);
+    int wrong = same_order(grade, &cut, first);
+    wrong = wrong || another_seed(grade, &cut, first) || same_share(grade, &cut);
+    sampler_release(&cut.sampler);
     return wrong;
 }

@@ -39,5 +39,6 @@ int sampler_windows(struct grade *grade);
 int sampler_shares(struct grade *grade);
 int sampler_epochs(struct grade *grade);
 int sampler_permutes(struct grade *grade);
+int sampler_planted(struct grade *grade);
 
 #endif
