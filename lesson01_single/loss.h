@@ -20,7 +20,8 @@ struct loss_shape {
 };
 
 /* Return the sum of the rows' losses, unweighted. z and y (rows, outputs) are replaced by their
- * gradients. labels (rows), t (rows, outputs). */
+ * gradients. labels (rows), t (rows, outputs). A NaN or a positive infinity
+ * among a row's z makes NaN of the loss and of all that row's gradients, and of no other row's. */
 double loss_cross_entropy(float *z, const int32_t *labels, float weight, struct loss_shape shape);
 double loss_squared_error(float *y, const float *t, float weight, struct loss_shape shape);
 

@@ -1,9 +1,10 @@
 /*
  * matmul: the three matrix products of a dense layer. The only file that knows OpenBLAS.
  *
- * Matrices are row-major and packed. Adds to what c holds. For one shape, one machine and one
- * number of threads, the same inputs give the same bits. What a product takes is filed as gemm with
- * the shape's profile, and what was done since the clock was last looked at as elementwise.
+ * Matrices are row-major and packed. Two of them add to what c holds, one replaces it. For one
+ * shape, one machine and one number of threads, the same inputs give the same bits. What a product
+ * takes is filed as gemm with the shape's profile, and what was done since the clock was last looked
+ * at as elementwise.
  */
 #ifndef LESSON01_MATMUL_H
 #define LESSON01_MATMUL_H
