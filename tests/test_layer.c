@@ -32,6 +32,12 @@ END_TEST
 
 static const float dy[4] = {1, 2, 3, -1};
 
+static void is(const char *what, size_t i, float found, float expected)
+{
+    ck_assert_msg(found == expected, "%s[%zu]: expected %g, found %g", what, i, (double)expected,
+                  (double)found);
+}
+
 START_TEST(gradients_of_parameters_are_added_to_what_is_there)
 {
     float dw[6] = {100, 100, 100, 100, 100, 100}, db[2] = {100, 100};
@@ -39,8 +45,9 @@ START_TEST(gradients_of_parameters_are_added_to_what_is_there)
     dense_backward_bias(db, dy, hand);
     static const float expected[6] = {98, 102, 109, 103, 104, 104};
     for (size_t i = 0; i < 6; i++)
-        ck_assert(dw[i] == expected[i]);
-    ck_assert(db[0] == 104 && db[1] == 101);
+        is("dw", i, dw[i], expected[i]);
+    is("db", 0, db[0], 104);
+    is("db", 1, db[1], 101);
 }
 END_TEST
 
@@ -50,7 +57,7 @@ START_TEST(the_gradient_of_the_input_replaces_what_is_there)
     dense_backward_input(dx, dy, w, hand);
     static const float expected[6] = {5, 2, -1, 1, -1, -3};
     for (size_t i = 0; i < 6; i++)
-        ck_assert(dx[i] == expected[i]);
+        is("dx", i, dx[i], expected[i]);
 }
 END_TEST
 

@@ -14,14 +14,26 @@ static bool near(double found, double expected)
     return fabs(found - expected) <= FEW * fmax(1, fabs(expected));
 }
 
+static void is(const char *what, double found, double expected)
+{
+    ck_assert_msg(found == expected, "%s: expected %.9g, found %.9g", what, expected, found);
+}
+
+static void is_near(const char *what, double found, double expected)
+{
+    ck_assert_msg(near(found, expected), "%s: expected %.9g, found %.9g", what, expected, found);
+}
+
 START_TEST(cross_entropy_is_minus_log_of_the_labels_share)
 {
     float z[4] = {0, logf(3), 0, 0}; // shares 1/4 and 3/4; 1/2 and 1/2
     static const int32_t labels[2] = {0, 1};
     double loss = loss_cross_entropy(z, labels, 0.5f, (struct loss_shape){2, 2});
-    ck_assert(near(loss, log(4) + log(2)));
-    ck_assert(near(z[0], 0.5 * (0.25 - 1)) && near(z[1], 0.5 * 0.75));
-    ck_assert(z[2] == 0.25f && z[3] == -0.25f);
+    is_near("loss, the sum of both rows", loss, log(4) + log(2));
+    is_near("dz[0], of weight 0.5", (double)z[0], 0.5 * (0.25 - 1));
+    is_near("dz[1], of weight 0.5", (double)z[1], 0.5 * 0.75);
+    is("dz[2], of weight 0.5", (double)z[2], 0.25);
+    is("dz[3], of weight 0.5", (double)z[3], -0.25);
 }
 END_TEST
 
@@ -30,9 +42,10 @@ START_TEST(a_logit_of_ten_thousand_overflows_nothing)
     float z[6] = {1e4f, 0, -1e4f, 1e4f, 0, -1e4f};
     static const int32_t labels[2] = {0, 2};
     double loss = loss_cross_entropy(z, labels, 1, (struct loss_shape){2, 3});
-    ck_assert(loss == 2e4); // 0 for the first row, 1e4 - -1e4 for the second
-    ck_assert(z[0] == 0 && z[1] == 0 && z[2] == 0);
-    ck_assert(z[3] == 1 && z[4] == 0 && z[5] == -1);
+    static const double expected[6] = {0, 0, 0, 1, 0, -1};
+    is("loss of both rows", loss, 2e4); // 0 for the first, 1e4 - -1e4 for the second
+    for (size_t i = 0; i < 6; i++)
+        is("a gradient", (double)z[i], expected[i]);
 }
 END_TEST
 
@@ -41,7 +54,9 @@ START_TEST(the_largest_floats_are_no_exception)
     float z[2] = {3e38f, 3e38f};
     static const int32_t label = 1;
     double loss = loss_cross_entropy(z, &label, 1, (struct loss_shape){1, 2});
-    ck_assert(near(loss, log(2)) && z[0] == 0.5f && z[1] == -0.5f);
+    is_near("loss", loss, log(2));
+    is("dz[0]", (double)z[0], 0.5);
+    is("dz[1]", (double)z[1], -0.5);
 }
 END_TEST
 
@@ -51,8 +66,9 @@ START_TEST(a_nan_among_the_logits_is_seen_in_the_loss_and_in_every_gradient)
     static const int32_t label = 1;
     z[_i % 3] = _i < 3 ? NAN : INFINITY;
     double loss = loss_cross_entropy(z, &label, 1, (struct loss_shape){1, 3});
-    ck_assert(isnan(loss));
-    ck_assert(isnan(z[0]) || isnan(z[1]) || isnan(z[2]));
+    ck_assert_msg(isnan(loss), "loss: expected NaN, found %g", loss);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_msg(isnan(z[i]), "dz[%zu]: expected NaN, found %g", i, (double)z[i]);
 }
 END_TEST
 
