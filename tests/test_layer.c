@@ -132,10 +132,11 @@ END_TEST
 
 START_TEST(relu_passes_a_gradient_only_where_its_output_is_positive)
 {
-    static const float y[3] = {0, 2, 0x1p-149f};
-    float d[4] = {5, 6, 7, 8};
-    relu_backward(d, y, 3);
-    ck_assert(d[0] == 0 && d[1] == 6 && d[2] == 7 && d[3] == 8);
+    static const float y[5] = {0, 2, 0x1p-149f, 0, 0}, expected[6] = {0, 6, 7, 0, 0, 8};
+    float d[6] = {5, 6, 7, INFINITY, NAN, 8}; // no product: 0 times an infinity is none
+    relu_backward(d, y, 5);
+    for (size_t i = 0; i < 6; i++)
+        is("dy", i, d[i], expected[i]);
 }
 END_TEST
 
