@@ -45,13 +45,32 @@ START_TEST(a_plan_is_the_hand_worked_one)
     model_plan(&model, row->widths, row->layers, row->bias);
     struct bucket_order order = bucket_order_reverse(&model);
     bucket_plan_make(&plan, &model, &order, row->first_bytes, row->bytes);
-    for (size_t i = 0; i < plan.count; i++)
-        ck_assert_msg(plan.buckets[i].tensors == row->tensors[i], "%s: bucket %zu has %zu tensors",
-                      row->why, i, plan.buckets[i].tensors);
-    ck_assert_msg(row->tensors[plan.count] == 0, "%s: %zu buckets are too few", row->why,
-                  plan.count);
+    size_t count = 0;
+    while (count < BUCKETS_MOST && row->tensors[count] > 0)
+        count++;
+    for (size_t i = 0; i < plan.count && i < count; i++)
+        ck_assert_msg(plan.buckets[i].tensors == row->tensors[i],
+                      "%s (caps of %zu and %zu bytes): bucket %zu: expected %zu tensors, found %zu",
+                      row->why, row->first_bytes, row->bytes, i, row->tensors[i],
+                      plan.buckets[i].tensors);
+    ck_assert_msg(plan.count == count,
+                  "%s (caps of %zu and %zu bytes): expected %zu buckets, found %zu", row->why,
+                  row->first_bytes, row->bytes, count, plan.count);
 }
 END_TEST
+
+static void check_within(const struct model *model, const struct bucket_plan *plan, size_t index)
+{
+    const struct tensor *tensor = &model->tensors[index];
+    size_t of = plan->of_tensor[index];
+    ck_assert_msg(of < plan->count, "%s: expected one of %zu buckets, found of_tensor %zu",
+                  tensor->name, plan->count, of);
+    struct slice bucket = plan->buckets[of].slice;
+    ck_assert_msg(slice_overlap(tensor->slice, bucket).count == tensor->slice.count,
+                  "%s: expected its floats %zu to %zu within bucket %zu, found that of %zu to %zu",
+                  tensor->name, tensor->slice.begin, tensor->slice.begin + tensor->slice.count, of,
+                  bucket.begin, bucket.begin + bucket.count);
+}
 
 /* Whatever the caps, on the deepest model too. */
 static void check_plan(const struct model *model, const struct bucket_plan *plan, size_t first,
@@ -60,21 +79,22 @@ static void check_plan(const struct model *model, const struct bucket_plan *plan
     size_t end = model->count, tensors = 0;
     for (size_t i = 0; i < plan->count; i++) {
         const struct bucket *bucket = &plan->buckets[i];
-        ck_assert_uint_gt(bucket->tensors, 0);
-        ck_assert_uint_eq(bucket->slice.begin + bucket->slice.count, end); // from the end down
-        ck_assert(bucket->tensors == 1 ||
-                  bucket->slice.count * sizeof(float) <= (i == 0 ? first : bytes));
+        size_t cap = i == 0 ? first : bytes, own = bucket->slice.count * sizeof(float);
+        ck_assert_msg(bucket->tensors > 0, "bucket %zu: expected a tensor in it, found none", i);
+        ck_assert_msg(bucket->slice.begin + bucket->slice.count == end, // from the end down
+                      "bucket %zu: expected it to end at float %zu, found floats %zu to %zu", i,
+                      end, bucket->slice.begin, bucket->slice.begin + bucket->slice.count);
+        ck_assert_msg(bucket->tensors == 1 || own <= cap,
+                      "bucket %zu, of %zu tensors: expected at most its cap, %zu bytes, found %zu",
+                      i, bucket->tensors, cap, own);
         end = bucket->slice.begin;
         tensors += bucket->tensors;
     }
-    ck_assert_uint_eq(end, 0);
-    ck_assert_uint_eq(tensors, model->tensor_count);
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        struct slice tensor = model->tensors[i].slice;
-        ck_assert_uint_lt(plan->of_tensor[i], plan->count);
-        struct slice bucket = plan->buckets[plan->of_tensor[i]].slice;
-        ck_assert_uint_eq(slice_overlap(tensor, bucket).count, tensor.count);
-    }
+    ck_assert_msg(end == 0 && tensors == model->tensor_count,
+                  "expected %zu tensors, down to float 0, found %zu, down to float %zu",
+                  model->tensor_count, tensors, end);
+    for (size_t i = 0; i < model->tensor_count; i++)
+        check_within(model, plan, i);
 }
 
 START_TEST(buckets_tile_the_slab_and_hold_their_tensors_whole)
@@ -156,6 +176,18 @@ static void plan_small(struct model *model, size_t layers)
     model_plan(model, layers == 2 ? two : four, layers, true);
 }
 
+/* Who reads the plan finds in it the order that it was made from. */
+static void check_kept(const struct bucket_plan *plan, const struct bucket_order *order)
+{
+    ck_assert_msg(plan->order.count == order->count,
+                  "plan->order: expected the order's %zu tensors, found %zu", order->count,
+                  plan->order.count);
+    for (size_t i = 0; i < order->count; i++)
+        ck_assert_msg(plan->order.tensors[i] == order->tensors[i],
+                      "plan->order, number %zu: expected tensor %zu, found %zu", i,
+                      order->tensors[i], plan->order.tensors[i]);
+}
+
 START_TEST(a_plan_of_any_order_is_the_hand_worked_one)
 {
     const struct order_row *row = &order_rows[_i];
@@ -171,19 +203,25 @@ START_TEST(a_plan_of_any_order_is_the_hand_worked_one)
     size_t count = 0;
     while (count < BUCKETS_MOST && row->buckets[count].tensors > 0)
         count++;
-    ck_assert_msg(plan.count == count, "%s: %zu buckets", row->why, plan.count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && i < plan.count; i++) {
         const struct bucket *found = &plan.buckets[i], *wanted = &row->buckets[i];
         ck_assert_msg(found->slice.begin == wanted->slice.begin &&
                           found->slice.count == wanted->slice.count &&
                           found->tensors == wanted->tensors,
-                      "%s: bucket %zu is %zu tensors, %zu floats from %zu", row->why, i,
+                      "%s: bucket %zu: expected %zu tensors, %zu floats from %zu, found %zu, %zu "
+                      "from %zu",
+                      row->why, i, wanted->tensors, wanted->slice.count, wanted->slice.begin,
                       found->tensors, found->slice.count, found->slice.begin);
     }
+    ck_assert_msg(plan.count == count, "%s: expected %zu buckets, found %zu", row->why, count,
+                  plan.count);
     size_t in_none = 0;
     for (size_t i = 0; i < model.tensor_count; i++)
         in_none += plan.of_tensor[i] == BUCKET_NONE;
-    ck_assert_uint_eq(in_none, model.tensor_count - order.count);
+    ck_assert_msg(in_none == model.tensor_count - order.count,
+                  "%s: expected BUCKET_NONE as of_tensor of %zu tensors, found it of %zu", row->why,
+                  model.tensor_count - order.count, in_none);
+    check_kept(&plan, &order);
 }
 END_TEST
 
@@ -211,21 +249,33 @@ static void check_order(const struct model *model, const struct bucket_plan *pla
         struct slice bucket = plan->buckets[i].slice;
         size_t count = 0, cap = caps[i > 0] / sizeof(float);
         for (size_t j = 0; j < plan->buckets[i].tensors; j++, at++) {
-            struct slice tensor = model->tensors[order->tensors[at]].slice;
-            ck_assert_uint_eq(plan->of_tensor[order->tensors[at]], i);
-            ck_assert_uint_eq(slice_overlap(tensor, bucket).count, tensor.count);
-            count += tensor.count;
+            ck_assert_msg(at < order->count, "buckets 0 to %zu hold more than the order's %zu", i,
+                          order->count);
+            size_t tensor = order->tensors[at], of = plan->of_tensor[tensor];
+            ck_assert_msg(of == i, "%s: expected of_tensor %zu, found %zu",
+                          model->tensors[tensor].name, i, of);
+            check_within(model, plan, tensor);
+            count += model->tensors[tensor].slice.count;
         }
-        ck_assert_uint_eq(count, bucket.count);
-        ck_assert(plan->buckets[i].tensors == 1 || count <= cap);
+        ck_assert_msg(count == bucket.count,
+                      "bucket %zu: expected the %zu floats of its tensors, found %zu", i, count,
+                      bucket.count);
+        ck_assert_msg(plan->buckets[i].tensors == 1 || count <= cap,
+                      "bucket %zu, of %zu tensors: expected at most %zu floats, found %zu", i,
+                      plan->buckets[i].tensors, cap, count);
         if (at == order->count)
             break;
-        struct slice next = model->tensors[order->tensors[at]].slice;
-        bool neighbour =
-            next.begin + next.count == bucket.begin || bucket.begin + bucket.count == next.begin;
-        ck_assert(!neighbour || count + next.count > cap);
+        const struct tensor *next = &model->tensors[order->tensors[at]];
+        bool neighbour = next->slice.begin + next->slice.count == bucket.begin ||
+                         bucket.begin + bucket.count == next->slice.begin;
+        ck_assert_msg(!neighbour || count + next->slice.count > cap,
+                      "bucket %zu, of floats %zu to %zu and at most %zu: expected %s, its "
+                      "neighbour of %zu floats, to join it, found it closed",
+                      i, bucket.begin, bucket.begin + bucket.count, cap, next->name,
+                      next->slice.count);
     }
-    ck_assert_uint_eq(at, order->count);
+    ck_assert_msg(at == order->count, "expected the order's %zu tensors in buckets, found %zu",
+                  order->count, at);
 }
 
 START_TEST(buckets_of_a_random_order_hold_its_tensors_whole_and_no_more)
