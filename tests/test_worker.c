@@ -223,6 +223,24 @@ START_TEST(after_an_error_nothing_more_is_reduced)
 }
 END_TEST
 
+/* By the time somebody waits nothing is left to wait for, and the error is to be told all the same. */
+START_TEST(the_last_jobs_error_is_told_whenever_somebody_waits)
+{
+    struct bench bench;
+    bench_start(&bench);
+    bench.fail_at = 2;
+    for (size_t i = 0; i < 3; i++)
+        worker_submit(&bench.worker, i);
+    if (_i == 0)
+        check_wait(&bench, -EPIPE, "job 2 of 3, the last, fails");
+    else
+        check_wait_for(&bench, 2, -EPIPE, "job 2 of 3, the last, fails");
+    check_wait(&bench, -EPIPE, "the last job failed, and is over");
+    check_wait_for(&bench, 2, -EPIPE, "the last job failed, and is over");
+    worker_stop(&bench.worker);
+}
+END_TEST
+
 START_TEST(stopping_finishes_what_was_submitted)
 {
     struct bench bench;
@@ -266,6 +284,7 @@ Suite *worker_suite(void)
     tcase_add_test(tcase, one_job_is_waited_for_while_the_next_is_still_to_come);
     tcase_add_test(tcase, waiting_for_nothing_returns_at_once);
     tcase_add_test(tcase, after_an_error_nothing_more_is_reduced);
+    tcase_add_loop_test(tcase, the_last_jobs_error_is_told_whenever_somebody_waits, 0, 2);
     tcase_add_test(tcase, stopping_finishes_what_was_submitted);
     tcase_add_test(tcase, stopping_after_an_error_does_not_wait_for_the_rest);
     tcase_add_test(tcase, a_zeroed_worker_can_be_stopped);

@@ -6,19 +6,34 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { STEPS = 3, JOBS_MOST = 600, LINE = 100, NOBODY = 1 << 30 };
+enum { STEPS = 3, JOBS_MOST = 600, LINE = 100, NOBODY = 1 << 30, PATIENCE_MS = 2000 };
 
 /* What the worker was asked to do. Written by its thread, read once it was waited for. */
 struct desk {
     struct worker worker;
     uv_thread_t caller;
-    size_t seen[STEPS * JOBS_MOST], count;
-    size_t fail_at;   // this job fails
-    bool in_caller;   // some job ran in the thread that submitted it
-    bool gated;       // each job says it has begun, and waits at the gate
-    useconds_t lasts; // each job, in its sleep
+    size_t seen[STEPS * JOBS_MOST], count; // as they begin
+    size_t over;                           // that have ended
+    size_t fail_at;                        // this job fails
+    bool in_caller;                        // some job ran in the thread that submitted it
+    bool gated;                            // each job says it has begun, and waits at the gate
+    bool locked;                           // unless it found the worker's lock held all the while
+    useconds_t lasts;                      // each job, in its sleep
     uv_sem_t begun, gate;
 };
+
+/* Others hold it for a moment only. */
+static bool lock_is_free(struct worker *worker)
+{
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        if (uv_mutex_trylock(&worker->lock) == 0) {
+            uv_mutex_unlock(&worker->lock);
+            return true;
+        }
+        usleep(1000);
+    }
+    return false;
+}
 
 static int work(void *context, size_t job)
 {
@@ -28,10 +43,13 @@ static int work(void *context, size_t job)
     if (desk->count < STEPS * JOBS_MOST)
         desk->seen[desk->count++] = job;
     if (desk->gated) {
+        desk->locked = desk->locked || !lock_is_free(&desk->worker);
         uv_sem_post(&desk->begun);
-        uv_sem_wait(&desk->gate);
+        if (!desk->locked)
+            uv_sem_wait(&desk->gate);
     }
     usleep(desk->lasts);
+    desk->over++;
     return job == desk->fail_at ? -EPIPE : 0;
 }
 
@@ -44,11 +62,20 @@ static int desk_open(struct desk *desk, struct grade *grade)
     return grade_expect(grade, error == 0, "expected a thread, found error %d", error);
 }
 
-static int expect_wait(struct desk *desk, struct grade *grade, int expected)
+static int expect_wait(struct desk *desk, struct grade *grade, int expected, const char *when)
 {
     int error = worker_wait(&desk->worker);
-    return grade_expect(grade, error == expected, "worker_wait: expected %d, found %d", expected,
-                        error);
+    return grade_expect(grade, error == expected, "%s: expected worker_wait to return %d, found %d",
+                        when, expected, error);
+}
+
+static int expect_wait_for(struct desk *desk, struct grade *grade, size_t ticket, int expected,
+                           const char *when)
+{
+    int error = worker_wait_for(&desk->worker, ticket);
+    return grade_expect(grade, error == expected,
+                        "%s: expected worker_wait_for ticket %zu to return %d, found %d", when,
+                        ticket, expected, error);
 }
 
 /* --- in order -------------------------------------------------------------------------------- */
@@ -67,9 +94,9 @@ static int check_step(struct desk *desk, struct grade *grade, size_t step)
             grade_expect(grade, ticket == i, "job %zu of step %zu: expected ticket %zu, found %zu",
                          i, step, i, ticket);
         if (i % LINE == LINE - 1)
-            wrong = wrong || expect_wait(desk, grade, 0);
+            wrong = wrong || expect_wait(desk, grade, 0, "100 jobs at once");
     }
-    wrong = wrong || expect_wait(desk, grade, 0) ||
+    wrong = wrong || expect_wait(desk, grade, 0, "the last jobs of a step") ||
             grade_expect(grade, desk->count - before == count,
                          "step %zu: expected %zu jobs done by the end of worker_wait, found %zu",
                          step, count, desk->count - before);
@@ -80,17 +107,34 @@ static int check_step(struct desk *desk, struct grade *grade, size_t step)
     return wrong;
 }
 
+/* Of one step, and of all its jobs. */
+static int check_busy_seconds(struct desk *desk, struct grade *grade)
+{
+    enum { JOBS = 5, MICROSECONDS = 500 };
+    static const double least = 1e-6 * JOBS * MICROSECONDS;
+    worker_reset(&desk->worker);
+    desk->lasts = MICROSECONDS;
+    for (size_t i = 0; i < JOBS; i++)
+        worker_submit(&desk->worker, i);
+    return expect_wait(desk, grade, 0, "jobs that sleep") ||
+           grade_expect(grade, desk->worker.busy_seconds >= least,
+                        "%d jobs of %d us: expected busy_seconds of %g or more, found %g", JOBS,
+                        MICROSECONDS, least, desk->worker.busy_seconds);
+}
+
 int worker_in_order(struct grade *grade)
 {
     struct desk desk;
     int wrong = desk_open(&desk, grade);
     for (size_t step = 0; step < STEPS && !wrong; step++)
         wrong = check_step(&desk, grade, step);
-    if (wrong)
-        return wrong;
-    worker_stop(&desk.worker);
-    return grade_expect(grade, !desk.in_caller,
-                        "expected jobs in a thread of their own, found one in the caller's");
+    wrong = wrong ||
+            grade_expect(grade, !desk.in_caller,
+                         "expected jobs in a thread of their own, found one in the caller's") ||
+            check_busy_seconds(&desk, grade);
+    if (!wrong)
+        worker_stop(&desk.worker);
+    return wrong;
 }
 
 /* --- early ----------------------------------------------------------------------------------- */
@@ -117,13 +161,20 @@ static int check_busy(struct desk *desk, struct grade *grade, size_t more)
                              worker_begun(&desk->worker));
     for (size_t i = 0; i < more && !wrong; i++) {
         uv_sem_post(&desk->gate);
-        int error = worker_wait_for(&desk->worker, i); // for ever, if it waited for all
-        wrong = grade_expect(grade, error == 0, "worker_wait_for: expected 0, found %d", error) ||
-                grade_expect(grade, begins(desk) && desk->seen[i + 1] == i + 1,
-                             "expected job %zu to begin when job %zu is done", i + 1, i);
+        wrong = expect_wait_for(desk, grade, i, 0, "others wait behind its job") || // not for all
+                grade_expect(grade, desk->over == i + 1,
+                             "worker_wait_for ticket %zu: expected its return when %zu jobs are "
+                             "over, found %zu",
+                             i, i + 1, desk->over) ||
+                grade_expect(grade, begins(desk),
+                             "expected job %zu to begin when job %zu is done, found none begun",
+                             i + 1, i) ||
+                grade_expect(grade, desk->seen[i + 1] == i + 1,
+                             "expected job %zu to begin when job %zu is done, found job %zu", i + 1,
+                             i, desk->seen[i + 1]);
     }
     uv_sem_post(&desk->gate);
-    return wrong || expect_wait(desk, grade, 0);
+    return wrong || expect_wait(desk, grade, 0, "the last of several jobs");
 }
 
 int worker_begins(struct grade *grade)
@@ -133,9 +184,12 @@ int worker_begins(struct grade *grade)
     if (wrong)
         return wrong;
     desk.gated = true;
+    desk.lasts = 5000; // behind the gate
     worker_submit(&desk.worker, 0);
     wrong = grade_expect(grade, begins(&desk),
                          "expected a job to begin when it is submitted, found none begun") ||
+            grade_expect(grade, !desk.locked,
+                         "expected the worker's lock free while a job runs, found it held") ||
             check_busy(&desk, grade, grade_draw(grade, 3, 9));
     if (!wrong)
         worker_stop(&desk.worker);
@@ -147,13 +201,18 @@ int worker_begins(struct grade *grade)
 static int check_error(struct grade *grade, size_t fail_at, size_t count)
 {
     struct desk desk;
+    char when[64];
+    snprintf(when, sizeof when, "job %zu of 0 to %zu fails", fail_at, count - 1);
     int wrong = desk_open(&desk, grade);
     desk.fail_at = fail_at;
     for (size_t i = 0; i < count; i++)
         worker_submit(&desk.worker, i);
-    wrong = wrong || expect_wait(&desk, grade, -EPIPE);
+    wrong =
+        wrong || expect_wait(&desk, grade, -EPIPE, when) ||
+        expect_wait_for(&desk, grade, fail_at, -EPIPE, when) ||
+        expect_wait_for(&desk, grade, count - 1, -EPIPE, when); // of a job that never begins, too
     worker_submit(&desk.worker, count);
-    wrong = wrong || expect_wait(&desk, grade, -EPIPE);
+    wrong = wrong || expect_wait(&desk, grade, -EPIPE, "one more job after that error");
     worker_stop(&desk.worker);
     return wrong || grade_expect(grade, desk.count == fail_at + 1,
                                  "job %zu fails: expected %zu jobs begun and no more, found %zu",
@@ -164,21 +223,22 @@ static int check_error(struct grade *grade, size_t fail_at, size_t count)
 static int check_stop(struct grade *grade, size_t count)
 {
     struct desk desk;
-    int wrong = desk_open(&desk, grade) || expect_wait(&desk, grade, 0);
+    int wrong = desk_open(&desk, grade) || expect_wait(&desk, grade, 0, "no job");
     desk.lasts = 500;
     for (size_t i = 0; i < count; i++)
         worker_submit(&desk.worker, i);
     worker_stop(&desk.worker);
-    return wrong || grade_expect(grade, desk.count == count,
+    return wrong || grade_expect(grade, desk.over == count,
                                  "worker_stop: expected the %zu jobs submitted before it done, "
                                  "found %zu",
-                                 count, desk.count);
+                                 count, desk.over);
 }
 
 int worker_errors(struct grade *grade)
 {
     size_t count = grade_draw(grade, 5, 12);
-    return check_stop(grade, count) || check_error(grade, grade_draw(grade, 1, 3), count);
+    return check_stop(grade, count) || check_error(grade, grade_draw(grade, 1, 3), count) ||
+           check_error(grade, count - 1, count); // the last one, behind which none is left undone
 }
 
 /* --- sleep ----------------------------------------------------------------------------------- */
@@ -225,7 +285,7 @@ int worker_sleeps(struct grade *grade)
     desk.lasts = (useconds_t)(1e6 * idle_seconds);
     before = awake_so_far();
     worker_submit(&desk.worker, 0);
-    wrong = wrong || expect_wait(&desk, grade, 0) ||
+    wrong = wrong || expect_wait(&desk, grade, 0, "a job that sleeps") ||
             check_asleep(grade, "of waiting for a job that sleeps", before);
     worker_stop(&desk.worker);
     return wrong;
