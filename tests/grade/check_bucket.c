@@ -129,16 +129,28 @@ static size_t grow(const struct model *model, const struct bucket_order *order,
     return count;
 }
 
+/* Who reads a plan finds in it the order that it was made from. */
+static int check_kept(struct grade *grade, const struct bucket_order *found,
+                      const struct bucket_order *order)
+{
+    int wrong = grade_expect(grade, found->count == order->count,
+                             "plan->order: expected the order's %zu tensors, found %zu",
+                             order->count, found->count);
+    for (size_t i = 0; i < order->count && !wrong; i++)
+        wrong = grade_expect(grade, found->tensors[i] == order->tensors[i],
+                             "plan->order, number %zu: expected tensor %zu, found %zu", i,
+                             order->tensors[i], found->tensors[i]);
+    return wrong;
+}
+
 static int check_order(struct grade *grade, const struct model *model,
                        const struct bucket_order *order)
 {
     struct bucket expected[MODEL_TENSORS_MOST];
     struct bucket_plan plan = plan_of(model, order, HUGE_BYTES, HUGE_BYTES);
     size_t count = grow(model, order, expected), outside = 0;
-    int wrong =
-        grade_expect(grade, plan.count == count,
-                     "an order that jumps: expected %zu buckets, found %zu", count, plan.count);
-    for (size_t i = 0; i < count && !wrong; i++) {
+    int wrong = 0;
+    for (size_t i = 0; i < count && i < plan.count && !wrong; i++) {
         const struct bucket *found = &plan.buckets[i], *is = &expected[i];
         wrong = grade_expect(
             grade,
@@ -151,9 +163,16 @@ static int check_order(struct grade *grade, const struct model *model,
     }
     for (size_t i = 0; i < model->tensor_count; i++)
         outside += plan.of_tensor[i] == BUCKET_NONE;
-    return wrong || grade_expect(grade, outside == model->tensor_count - order->count,
-                                 "expected %zu tensors in no bucket, found %zu",
-                                 model->tensor_count - order->count, outside);
+    return wrong ||
+           grade_expect(grade, plan.count == count,
+                        "an order that jumps, of %zu tensors: expected %zu buckets, found %zu",
+                        order->count, count, plan.count) ||
+           grade_expect(grade, outside == model->tensor_count - order->count,
+                        "an order of %zu of %zu tensors: expected %zu whose of_tensor is "
+                        "BUCKET_NONE, found %zu",
+                        order->count, model->tensor_count, model->tensor_count - order->count,
+                        outside) ||
+           check_kept(grade, &plan.order, order);
 }
 
 int bucket_orders(struct grade *grade)

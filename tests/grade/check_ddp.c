@@ -21,7 +21,10 @@ struct hand {
     struct model model;
     struct ddp ddp;
     size_t submitted[4 * MODEL_TENSORS_MOST], count; // buckets, in the order they came
-    int error;                                       // of the first reduction that failed
+    struct trace trace;
+    struct memory memory;
+    size_t traced; // records of the trace before this step
+    int error;     // of the first reduction that failed
 };
 
 static void on_submit(struct ddp *ddp, size_t bucket)
@@ -31,8 +34,8 @@ static void on_submit(struct ddp *ddp, size_t bucket)
         hand->submitted[hand->count++] = bucket;
 }
 
-/* Only its lock: no thread is started. */
-static void hand_open(struct hand *hand, struct grade *grade)
+/* Only the worker's lock: no thread is started. */
+static int hand_open(struct hand *hand, struct grade *grade)
 {
     *hand = (struct hand){.model = drawn_model(grade, LAYERS)};
     hand->ddp.model = &hand->model;
@@ -40,11 +43,16 @@ static void hand_open(struct hand *hand, struct grade *grade)
     hand->ddp.overlap = true;
     hand->ddp.submit = on_submit;
     hand->ddp.owner = hand;
+    hand->ddp.trace = &hand->trace;
     uv_mutex_init(&hand->ddp.worker.lock);
+    int error = trace_init(&hand->trace, &hand->memory);
+    return grade_expect(grade, error == 0, "expected memory for a trace, found error %d", error);
 }
 
 static void hand_close(struct hand *hand)
 {
+    if (hand->ddp.trace)
+        trace_release(hand->ddp.trace);
     uv_mutex_destroy(&hand->ddp.worker.lock);
 }
 
@@ -59,23 +67,64 @@ static size_t full(const struct hand *hand, const bool *announced)
     return count;
 }
 
+/* What is kept of tensor number i, just announced, and of no other one: rebuild.h, the sentence of a missing
+ * gradient and the trace live on it. */
+static int check_noted(struct hand *hand, struct grade *grade, const bool *announced,
+                       const struct bucket_order *order, size_t i)
+{
+    const struct ddp *ddp = &hand->ddp;
+    const struct trace *trace = ddp->trace;
+    size_t traced = trace_count(trace, TRACE_COMPUTE) - hand->traced;
+    const char *name = hand->model.tensors[order->tensors[i]].name;
+    int wrong = grade_expect(grade, ddp->seen.count == i + 1,
+                             "%s ready: expected %zu tensors seen, "
+                             "found %zu",
+                             name, i + 1, ddp->seen.count) ||
+                grade_expect(grade, ddp->seen.tensors[i] == order->tensors[i],
+                             "%s ready: expected tensor %zu as number %zu seen, found %zu", name,
+                             order->tensors[i], i, ddp->seen.tensors[i]) ||
+                grade_expect(grade, traced == i + 1,
+                             "%s ready: expected %zu tensors ready in the trace, found %zu", name,
+                             i + 1, traced);
+    if (!wrong) {
+        const struct trace_event *event = trace_at(trace, TRACE_COMPUTE, hand->traced + i);
+        wrong = grade_expect(grade, event->kind == TRACE_READY && strcmp(event->tensor, name) == 0,
+                             "the trace: expected %s ready, found %s", name, event->tensor);
+    }
+    for (size_t j = 0; j < hand->model.tensor_count && !wrong; j++)
+        wrong = grade_expect(grade, ddp->ready[j] == announced[j],
+                             "%zu of %zu tensors ready: expected ready[%zu] to be %d, found %d",
+                             i + 1, order->count, j, announced[j], ddp->ready[j]);
+    return wrong;
+}
+
 /* After each announcement exactly those have left, in the plan's order. */
 static int announce(struct hand *hand, struct grade *grade, const struct bucket_order *order)
 {
     struct model_listener hears = ddp_listener(&hand->ddp);
     bool announced[MODEL_TENSORS_MOST] = {false};
+    size_t before = 0, expected = 0; // the last announcement, and after it
     int wrong = 0;
     hand->count = 0;
+    hand->traced = trace_count(hand->ddp.trace, TRACE_COMPUTE);
     ddp_begin(&hand->ddp);
     for (size_t i = 0; i < order->count && !wrong; i++) {
         announced[order->tensors[i]] = true;
         hears.on_ready(hears.context, order->tensors[i]);
-        size_t expected = full(hand, announced);
+        before = expected;
+        expected = full(hand, announced);
         wrong =
             grade_expect(grade, hand->count == expected,
-                         "%zu of %zu tensors ready: expected %zu buckets handed over, found %zu",
-                         i + 1, order->count, expected, hand->count);
+                         "%zu of %zu tensors ready, %s the last: expected %zu buckets handed over, "
+                         "found %zu",
+                         i + 1, order->count, hand->model.tensors[order->tensors[i]].name, expected,
+                         hand->count) ||
+            check_noted(hand, grade, announced, order, i);
     }
+    wrong = wrong || grade_expect(grade, hand->ddp.handed_over == before,
+                                  "all tensors ready: expected handed_over %zu, the buckets that "
+                                  "left while a gradient was missing, found %zu",
+                                  before, hand->ddp.handed_over);
     for (size_t i = 0; i < hand->count && !wrong; i++)
         wrong = grade_expect(grade, hand->submitted[i] == i,
                              "handed over as number %zu: expected bucket %zu, found %zu", i, i,
@@ -88,9 +137,9 @@ int ddp_turns(struct grade *grade)
     int wrong = 0;
     for (size_t i = 0; i < MODELS && !wrong; i++) {
         struct hand hand;
-        hand_open(&hand, grade);
+        wrong = hand_open(&hand, grade);
         struct bucket_order order = drawn_order(grade, &hand.model);
-        wrong = announce(&hand, grade, &order);
+        wrong = wrong || announce(&hand, grade, &order);
         hand_close(&hand);
     }
     return wrong;
@@ -107,15 +156,22 @@ static void hand_over_the_rest(struct hand *hand)
 /* Several steps of one ddp: each bucket in each step once, whenever in it. */
 static int check_steps(struct hand *hand, struct grade *grade)
 {
-    size_t times[MODEL_TENSORS_MOST] = {0};
+    size_t times[MODEL_TENSORS_MOST] = {0}, early = 0;
     struct model_listener hears = ddp_listener(&hand->ddp);
     struct bucket_order order = bucket_order_reverse(&hand->model);
     int wrong = 0;
     for (size_t step = 0; step < STEPS && !wrong; step++) {
         hand->count = 0;
+        hand->ddp.unused = true; // in the step before
         ddp_begin(&hand->ddp);
+        wrong = grade_expect(grade, !hand->ddp.unused,
+                             "ddp_begin: expected unused to be false in a new step, found it true");
         for (size_t i = 0; i < order.count; i++)
             hears.on_ready(hears.context, order.tensors[i]);
+        early = step == 0 ? hand->ddp.handed_over : early;
+        wrong = wrong || grade_expect(grade, hand->ddp.handed_over == early,
+                                      "step %zu: expected handed_over %zu, as in step 0, found %zu",
+                                      step, early, hand->ddp.handed_over);
         hand_over_the_rest(hand);
         for (size_t i = 0; i < hand->count; i++)
             times[hand->submitted[i] % MODEL_TENSORS_MOST]++;
@@ -133,8 +189,7 @@ int ddp_steps(struct grade *grade)
     int wrong = 0;
     for (size_t i = 0; i < MODELS && !wrong; i++) {
         struct hand hand;
-        hand_open(&hand, grade);
-        wrong = check_steps(&hand, grade);
+        wrong = hand_open(&hand, grade) || check_steps(&hand, grade);
         hand_close(&hand);
     }
     return wrong;
@@ -166,8 +221,7 @@ int ddp_holds(struct grade *grade)
     int wrong = 0;
     for (size_t i = 0; i < MODELS && !wrong; i++) {
         struct hand hand;
-        hand_open(&hand, grade);
-        wrong = check_holds(&hand, grade);
+        wrong = hand_open(&hand, grade) || check_holds(&hand, grade);
         hand_close(&hand);
     }
     return wrong;
