@@ -187,18 +187,25 @@ void ddp_begin(struct ddp *ddp)
     // } 03.2
 }
 
-/* Some bucket never filled. Named is the first tensor of the order that should have been ready. */
+/* Some bucket was never sent. Named is the first tensor of the order that should have been ready. */
 static int name_missing(const struct ddp *ddp, struct fail *fail)
 {
-    const size_t *order = ddp->plan.order.tensors;
-    while (ddp->ready[*order])
-        order++;
-    size_t tensor = *order;
-    fail_set(fail, -EINVAL,
-             "rank %d, step %zu: %s got no gradient, so bucket %zu of %zu cannot be sent; with "
-             "--find-unused a missing gradient counts as 0",
-             comm_rank(ddp->comm), *ddp->updates, ddp->model->tensors[tensor].name, ddp->next,
-             ddp->plan.count);
+    const struct bucket_order *order = &ddp->plan.order;
+    size_t first = 0;
+    while (first < order->count && ddp->ready[order->tensors[first]])
+        first++;
+    if (first < order->count)
+        fail_set(fail, -EINVAL,
+                 "rank %d, step %zu: %s got no gradient, so bucket %zu of %zu cannot be sent; with "
+                 "--find-unused a missing gradient counts as 0",
+                 comm_rank(ddp->comm), *ddp->updates,
+                 ddp->model->tensors[order->tensors[first]].name, ddp->next, ddp->plan.count);
+    else
+        fail_set(fail, -EINVAL,
+                 "rank %d, step %zu: all gradients are ready, but bucket %zu of %zu, which waits "
+                 "for %zu more, was not handed over",
+                 comm_rank(ddp->comm), *ddp->updates, ddp->next, ddp->plan.count,
+                 ddp->missing[ddp->next]);
     comm_stop(ddp->comm, fail); // the others wait for this bucket
     return fail->code;
 }

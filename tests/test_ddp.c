@@ -24,6 +24,7 @@ static const char many_buckets[] = "--hidden 5,7,3,6 --batch 12 --accumulate 2 -
 struct bench {
     struct overlapped overlapped;
     size_t swallowed;    // this tensor is never announced
+    size_t miscounted;   // when this one is, its bucket has come to wait for one too many
     size_t held;         // before this one is announced, a bucket must be under way
     bool delayed;        // every announcement comes late,
     uint32_t latest_us;  // by less than this,
@@ -47,13 +48,16 @@ static void on_ready(void *context, size_t tensor)
         usleep((useconds_t)(rng_bits(&bench->delays, bench->drawn++) % bench->latest_us));
     if (tensor == bench->held)
         wait_for_a_bucket(bench);
+    struct ddp *ddp = &bench->overlapped.ddp;
+    if (tensor == bench->miscounted)
+        ddp->missing[ddp->plan.of_tensor[tensor]]++;
     if (tensor != bench->swallowed)
         bench->overlapped.ddp_hears.on_ready(bench->overlapped.ddp_hears.context, tensor);
 }
 
 static int bench_open(struct bench *bench, struct ranks_self *self, const char *arguments)
 {
-    *bench = (struct bench){.swallowed = NONE, .held = NONE};
+    *bench = (struct bench){.swallowed = NONE, .miscounted = NONE, .held = NONE};
     bench->delays = (struct rng){.seed = (uint64_t)self->rank, .stream = RNG_TEST};
     return overlapped_open(&bench->overlapped, self, arguments, on_ready, bench);
 }
@@ -131,7 +135,9 @@ static int delays_body(struct ranks_self *self)
     struct bench bench;
     int wrong = bench_open(&bench, self, many_buckets);
     if (!wrong)
-        wrong = ranks_expect(self, bench.overlapped.ddp.plan.count > 4, "too few buckets");
+        wrong = ranks_expect(self, bench.overlapped.ddp.plan.count > 4,
+                             "expected more than 4 buckets, found %zu",
+                             bench.overlapped.ddp.plan.count);
     if (!wrong)
         wrong = train(&bench, true, with);
     if (!wrong)
@@ -154,6 +160,14 @@ END_TEST
 
 /* --- the order of events --------------------------------------------------------------------- */
 
+static int check_handed_over(struct bench *bench, size_t expected)
+{
+    size_t found = bench->overlapped.ddp.handed_over;
+    return ranks_expect(bench->overlapped.self, found == expected,
+                        "expected %zu buckets handed over while a gradient was missing, found %zu",
+                        expected, found);
+}
+
 static int order_body(struct ranks_self *self)
 {
     struct bench bench;
@@ -164,14 +178,22 @@ static int order_body(struct ranks_self *self)
         wrong = overlapped_gradient(&bench.overlapped, &step);
     if (!wrong)
         wrong = ranks_expect(self, bench.begun_before > 0 && bench.overlapped.ddp.begun_at_end > 0,
-                             "no bucket left before backward had ended");
+                             "expected a bucket begun before backward ended, found %zu before "
+                             "the last tensor and %zu at the end",
+                             bench.begun_before, bench.overlapped.ddp.begun_at_end);
+    if (!wrong) // all but fc1.weight's, the last
+        wrong = check_handed_over(&bench, bench.overlapped.ddp.plan.count - 1);
     bench.held = NONE;
     bench.overlapped.ddp.overlap = false;
     if (!wrong)
         wrong = overlapped_gradient(&bench.overlapped, &step);
     if (!wrong)
-        wrong = ranks_expect(self, bench.overlapped.ddp.begun_at_end == 0,
-                             "%zu buckets left without overlap", bench.overlapped.ddp.begun_at_end);
+        wrong =
+            ranks_expect(self, bench.overlapped.ddp.begun_at_end == 0,
+                         "--no-overlap: expected no bucket begun before backward ended, found %zu",
+                         bench.overlapped.ddp.begun_at_end);
+    if (!wrong)
+        wrong = check_handed_over(&bench, 0);
     overlapped_close(&bench.overlapped);
     return wrong ? 1 : 0;
 }
@@ -201,20 +223,42 @@ static int swallowed_body(struct ranks_self *self)
     return error == -EINVAL ? 22 : error ? 1 : 0;
 }
 
-/* Each finds it out by itself, unless the other's word comes before it has looked. */
+/* fc1.weight, tensor 0, is the last to be ready, and in the last bucket. */
+static int miscounted_body(struct ranks_self *self)
+{
+    struct bench bench;
+    int error = bench_open(&bench, self, many_buckets);
+    struct step step = sampler_step(&bench.overlapped.run->sampler, 0);
+    bench.miscounted = 0;
+    if (!error)
+        error = overlapped_gradient(&bench.overlapped, &step);
+    overlapped_close(&bench.overlapped);
+    return error == -EINVAL ? 22 : error ? 1 : 0;
+}
+
+/* Each of two ranks finds it out by itself, unless the other's word comes before it has looked. */
+static void check_found(const struct ranks_result *result, const char *words)
+{
+    int found = 0;
+    for (int rank = 0; rank < 2; rank++) {
+        found += result->code[rank] == 22;
+        ck_assert_msg((result->code[rank] == 22 || result->code[rank] == 1) &&
+                          strstr(result->text[rank], words),
+                      "rank %d: expected 22 or 1, and \"%s\", found %d, \"%s\"", rank, words,
+                      result->code[rank], result->text[rank]);
+    }
+    ck_assert_int_ge(found, 1);
+}
+
 START_TEST(a_tensor_never_announced_is_an_error_that_names_it)
 {
     bool alone = false;
-    int found = 0;
     struct ranks_result result;
     ranks_run(2, swallowed_body, &alone, &result);
-    for (int rank = 0; rank < 2; rank++) {
-        found += result.code[rank] == 22;
-        ck_assert_msg((result.code[rank] == 22 || result.code[rank] == 1) &&
-                          strstr(result.text[rank], "fc3.weight got no gradient"),
-                      "rank %d: %d %s", rank, result.code[rank], result.text[rank]);
-    }
-    ck_assert_int_ge(found, 1);
+    check_found(&result, "fc3.weight got no gradient");
+    ranks_run(2, miscounted_body, NULL, &result); // nor is one named that was announced
+    check_found(&result, "all gradients are ready, but bucket 7 of 8, which waits for 1 more, was "
+                         "not handed over");
 }
 END_TEST
 
@@ -223,12 +267,14 @@ START_TEST(a_tensor_never_announced_on_one_rank_stops_the_others_too)
     bool alone = true;
     struct ranks_result result;
     ranks_run(3, swallowed_body, &alone, &result);
-    ck_assert_int_eq(result.code[2], 22);
-    ck_assert_msg(strstr(result.text[2], "rank 2, step 0: fc3.weight"), "%s", result.text[2]);
+    ck_assert_msg(result.code[2] == 22 && strstr(result.text[2], "rank 2, step 0: fc3.weight"),
+                  "rank 2: expected 22, and \"rank 2, step 0: fc3.weight\", found %d, \"%s\"",
+                  result.code[2], result.text[2]);
     for (int rank = 0; rank < 2; rank++)
         ck_assert_msg(result.code[rank] == 1 &&
                           strstr(result.text[rank], "rank 2, step 0: fc3.weight got no gradient"),
-                      "rank %d: %d %s", rank, result.code[rank], result.text[rank]);
+                      "rank %d: expected 1, and rank 2's sentence, found %d, \"%s\"", rank,
+                      result.code[rank], result.text[rank]);
 }
 END_TEST
 
