@@ -44,9 +44,15 @@ int overlapped_check(struct overlapped *overlapped, const struct step *step)
         error =
             ring_allreduce(overlapped->self->comm, bucket, bucket, slice.count, COMM_F32, COMM_SUM);
     }
-    if (error)
-        return error;
-    return ranks_expect(overlapped->self,
-                        memcmp(run->grad, expected, run->model.count * sizeof(float)) == 0,
-                        "step %zu: the gradient is not that of the ring", step->index);
+    for (size_t i = 0; i < run->model.count && !error; i++) {
+        const struct tensor *tensor = model_tensor_at(&run->model, i);
+        size_t index = (size_t)(tensor - run->model.tensors);
+        error = ranks_expect(overlapped->self,
+                             memcmp(&run->grad[i], &expected[i], sizeof *expected) == 0,
+                             "step %zu, bucket %zu of %zu, %s[%zu]: expected the ring's %.9g, "
+                             "found %.9g",
+                             step->index, plan->of_tensor[index], plan->count, tensor->name,
+                             i - tensor->slice.begin, (double)expected[i], (double)run->grad[i]);
+    }
+    return error;
 }
