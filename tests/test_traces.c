@@ -331,6 +331,34 @@ static size_t begun_under_backward(const struct trace *trace)
     return count;
 }
 
+/* Each tensor once, in the order seen, before the span of its layer's backward ends. */
+static int check_ready(struct ranks_self *self, const struct trace *trace, const struct ddp *ddp)
+{
+    size_t count = 0;
+    int wrong = 0;
+    for (size_t i = 0; i < trace_count(trace, TRACE_COMPUTE) && !wrong; i++) {
+        const struct trace_event *event = trace_at(trace, TRACE_COMPUTE, i), *span = event;
+        if (event->kind != TRACE_READY)
+            continue;
+        for (size_t j = i; span->kind == TRACE_READY && ++j < trace_count(trace, TRACE_COMPUTE);)
+            span = trace_at(trace, TRACE_COMPUTE, j);
+        const char *expected = ddp->model->tensors[ddp->seen.tensors[count]].name;
+        wrong = ranks_expect(self, strcmp(event->tensor, expected) == 0,
+                             "number %zu ready in the trace: expected %s, found %s", count,
+                             expected, event->tensor) ||
+                ranks_expect(self,
+                             span->kind == TRACE_BACKWARD &&
+                                 span->index == (uint32_t)(expected[2] - '0'),
+                             "%s: expected it ready in its layer's backward, found it within kind "
+                             "%d of layer %d",
+                             expected, (int)span->kind, (int)span->index);
+        count++;
+    }
+    return wrong || ranks_expect(self, count == ddp->seen.count,
+                                 "expected %zu tensors ready in the trace, found %zu",
+                                 ddp->seen.count, count);
+}
+
 static int overlap_body(struct ranks_self *self)
 {
     struct inside inside;
@@ -346,7 +374,10 @@ static int overlap_body(struct ranks_self *self)
     trainer_gradient(&run->trainer, &step);
     wrong = wrong || ddp_wait(&ddp, &self->fail);
     size_t begun = begun_under_backward(run->trace);
-    wrong = wrong || ranks_expect(self, begun > 0, "no bucket under backward in the trace");
+    wrong = wrong ||
+            ranks_expect(self, begun > 0,
+                         "expected a bucket begun under backward in the trace, found none") ||
+            check_ready(self, run->trace, &ddp);
     ddp_stop(&ddp);
     inside_close(&inside);
     return wrong ? 1 : 0;
