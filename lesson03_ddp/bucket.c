@@ -15,7 +15,7 @@ static bool neighbours(struct slice a, struct slice b)
     return a.begin + a.count == b.begin || b.begin + b.count == a.begin;
 }
 
-/* Does the tensor join the open bucket? Into an empty one every tensor fits. */
+/* Does the tensor join the open bucket, the plan's last? With no bucket yet it joins none. */
 static bool joins(const struct bucket_plan *plan, struct slice tensor, size_t cap_bytes)
 {
     // task 03.1 {

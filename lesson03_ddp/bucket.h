@@ -50,7 +50,8 @@ struct bucket_plan {
 /* All tensors that get gradients, the last registered first: an MLP's backward finishes them so. */
 struct bucket_order bucket_order_reverse(const struct model *model);
 
-/* No bucket but a single tensor's exceeds its cap. Caps may be 0: a bucket for each tensor. */
+/* Fills in the whole plan, the order it was made from among it. No bucket but a single tensor's exceeds its
+ * cap. Caps may be 0: a bucket for each tensor. */
 void bucket_plan_make(struct bucket_plan *plan, const struct model *model,
                       const struct bucket_order *order, size_t first_bytes, size_t bytes);
 

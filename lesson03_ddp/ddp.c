@@ -129,6 +129,7 @@ void ddp_stop(struct ddp *ddp)
     compress_release(&ddp->compress);
 }
 
+/* Those whose turn it is. */
 static void submit_full_buckets(struct ddp *ddp)
 {
     // task 03.2 {
@@ -142,6 +143,8 @@ static void submit_full_buckets(struct ddp *ddp)
     // } 03.2
 }
 
+/* A tensor is ready: notes it in what ddp.h keeps of a step, and in the trace (trace_ready). With overlap
+ * what is full by then leaves. */
 static void on_ready(void *context, size_t tensor)
 {
     // task 03.2 {

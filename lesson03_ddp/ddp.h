@@ -47,7 +47,7 @@ struct ddp {
     size_t next;                        // the bucket that is submitted next
     size_t handed_over;                 // buckets submitted while a gradient was still missing
     size_t begun_at_end;                // buckets already under way when backward ended
-    bool unused; // some tensor got no gradient, and find_unused is not on: no more buckets are sent
+    bool unused;  // some tensor got no gradient, and find_unused is not on: its bucket never fills
     bool rebuilt; // the plan is of the order seen in the first step (rebuild.h)
 };
 
@@ -74,6 +74,7 @@ void ddp_plan(struct ddp *ddp, const struct run *run, const struct bucket_order 
 /* What a trainer's listener is set to, so that backward reports to ddp. ddp_init sets the run's. */
 struct model_listener ddp_listener(struct ddp *ddp);
 
+/* A new step: nothing is ready, seen or handed over, and the worker is reset. */
 void ddp_begin(struct ddp *ddp);
 
 /* 0, or the first error: -EINVAL in `fail`, naming tensor, rank and step, when some tensor was never

@@ -51,7 +51,8 @@ void worker_reset(struct worker *worker);
  * until it is finished. */
 size_t worker_submit(struct worker *worker, size_t job);
 
-/* Waits for all submitted jobs, or for those up to a ticket. 0, or the first error. */
+/* Waits for all submitted jobs, or for those up to a ticket. 0, or the first error, of the last job too;
+ * behind an error nothing is waited for. */
 int worker_wait(struct worker *worker);
 int worker_wait_for(struct worker *worker, size_t ticket);
 
