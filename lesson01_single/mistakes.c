@@ -1,6 +1,5 @@
 /* mistakes: what --inject plants. See the header. */
 #include "lesson01_single/mistakes.h"
-#include "lesson01_single/norm.h"
 
 #include <errno.h>
 #include <math.h>
@@ -151,6 +150,20 @@ void mistakes_reduced(const struct mistakes *mistakes, const struct optimizer *o
             divide(part, owned.count, mistakes->world);
         if (mistakes->aside)
             add(part, mistakes->aside + owned.begin, owned.count, scale);
+        passed += owned.count;
+    }
+}
+
+void mistakes_norm(const struct mistakes *mistakes, const struct optimizer *optimizer,
+                   const float *grad, struct norm *sums)
+{
+    size_t passed = 0;
+    if (!mistakes_make(mistakes, ZOO_CLIP_PER_SHARD) || !isfinite(norm_value(sums)))
+        return;
+    sums->sum[0] = sums->sum[1] = 0;
+    for (size_t i = 0; i < optimizer->owned_count; i++) {
+        struct slice owned = optimizer->owned[i];
+        norm_add(sums, grad + optimizer_grad_at(optimizer, owned.begin, passed), owned.count);
         passed += owned.count;
     }
 }

@@ -9,6 +9,7 @@
  *               mistakes_slab       where a micro-batch's gradient goes
  *               mistakes_own        to this rank's gradient, before anything is reduced
  *     run_loss  mistakes_reduced    to the gradient after the reduction
+ *     lesson 4  mistakes_norm       to the norm it is clipped by
  *
  * A NULL struct makes no mistakes.
  */
@@ -19,6 +20,7 @@
 #include "common/memory.h"
 #include "common/sampler.h"
 #include "common/zoo.h"
+#include "lesson01_single/norm.h"
 #include "lesson01_single/optimizer.h"
 
 struct mistakes {
@@ -77,6 +79,10 @@ void mistakes_own(struct mistakes *mistakes, float *grad, size_t mine, size_t al
 /* grad is what the optimizer is about to be given; `scale`: the loss scale. */
 void mistakes_reduced(const struct mistakes *mistakes, const struct optimizer *optimizer,
                       float *grad, float scale);
+
+/* The sums of a norm of all ranks' gradient become those of what this rank owns of it. */
+void mistakes_norm(const struct mistakes *mistakes, const struct optimizer *optimizer,
+                   const float *grad, struct norm *sums);
 
 /* A bucket's reduced gradient, `part` of the slab, is exchanged for that of the step before. */
 void mistakes_exchange(const struct mistakes *mistakes, float *grad, struct slice part);

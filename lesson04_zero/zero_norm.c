@@ -50,9 +50,6 @@ static int sums_of_all(const struct zero *zero, struct norm *norm)
     int error = gather_numbers(zero->ddp.comm, norm->sum, 2, all, &zero->run->fail);
     norm->sum[0] = norm->sum[1] = 0;
     for (int rank = 0; rank < comm_world(zero->ddp.comm) && !error; rank++) {
-        bool own = zoo_has(&zero->run->options, ZOO_CLIP_PER_SHARD); // a mistake
-        if (own && rank != comm_rank(zero->ddp.comm))
-            continue;
         norm->sum[0] += all[2 * rank];
         norm->sum[1] += all[2 * rank + 1];
     }
@@ -71,6 +68,7 @@ int zero_norm(const struct zero *zero, double *norm)
         return error;
     struct norm sums = norm_grid((float)largest, zero->run->model.count);
     error = sums_of_all(zero, &sums);
+    mistakes_norm(zero->run->trainer.mistakes, &zero->run->optimizer, zero->run->grad, &sums);
     *norm = norm_value(&sums);
     return error;
 }

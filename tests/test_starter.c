@@ -97,6 +97,17 @@ START_TEST(earlier_tasks_are_the_students_own_and_later_ones_are_not)
 }
 END_TEST
 
+/* Else --inject would plant nothing in the tree of a student who has every point. */
+START_TEST(no_mistake_is_planted_within_a_region)
+{
+    expect("starter 01 $out && cd $out && "
+           "planted() { grep -Eo '(mistakes_|ZOO_)[A-Za-z_]+' lesson0?_*/*.c | sort -u; } && "
+           "planted > $out.left; cd '" SOURCE_DIR "' && planted > $out.all && "
+           "diff $out.all $out.left && echo the same",
+           0, "the same");
+}
+END_TEST
+
 /* Every region's task is in the table with that file, and every file of the table has one. */
 START_TEST(the_table_names_the_files_of_all_regions)
 {
@@ -117,6 +128,7 @@ Suite *starter_suite(void)
     tcase_add_test(tcase, tasks_of_this_lesson_and_the_later_ones_are_emptied);
     tcase_add_test(tcase, a_starter_lacks_nothing_but_solutions);
     tcase_add_test(tcase, earlier_tasks_are_the_students_own_and_later_ones_are_not);
+    tcase_add_test(tcase, no_mistake_is_planted_within_a_region);
     tcase_add_test(tcase, the_table_names_the_files_of_all_regions);
     suite_add_tcase(suite, tcase);
     return suite;
