@@ -37,7 +37,11 @@ static void submit(struct ddp *ddp, size_t bucket)
 static int gather(struct ddp *ddp, size_t job)
 {
     struct zero *zero = ddp->owner;
-    return zero3_gather(&zero->zero3, job - DDP_OTHER);
+    size_t bucket = job - DDP_OTHER;
+    double began = trace_begin(ddp->trace);
+    int error = zero3_gather(&zero->zero3, bucket);
+    ddp_record(ddp, TRACE_GATHER, bucket, began);
+    return error;
 }
 
 static void on_add(void *context, size_t tensor)
@@ -157,16 +161,22 @@ int zero_wait(struct zero *zero)
     return error;
 }
 
+/* One bucket's values, and the trace sees it. */
+static int share_bucket(struct zero *zero, size_t bucket, float *values)
+{
+    double began = trace_begin(zero->ddp.trace);
+    int error = shard_gather_bucket(&zero->shard, zero->ddp.comm, bucket, values);
+    ddp_record(&zero->ddp, TRACE_GATHER, bucket, began);
+    return error;
+}
+
+/* Bucket by bucket, with share_bucket. */
 static int share_slab(struct zero *zero)
 {
     // task 04.2 {
     int error = 0;
-    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++) {
-        double began = trace_begin(zero->ddp.trace);
-        error = shard_gather_bucket(&zero->shard, zero->ddp.comm, i,
-                                    zero->run->param + zero->ddp.plan.buckets[i].slice.begin);
-        ddp_record(&zero->ddp, TRACE_GATHER, i, began);
-    }
+    for (size_t i = 0; i < zero->ddp.plan.count && !error; i++)
+        error = share_bucket(zero, i, zero->run->param + zero->ddp.plan.buckets[i].slice.begin);
     comm_tag(zero->ddp.comm, 0);
     return error;
     // } 04.2

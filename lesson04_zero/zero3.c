@@ -190,8 +190,6 @@ static void fetch(struct zero3 *zero3, script_buckets buckets)
 static void await(struct zero3 *zero3, script_buckets buckets)
 {
     // task 04.5 {
-    double began = clock_seconds();
-    profile_lap(zero3->run->profile, PROFILE_ELEMENTWISE);
     for (size_t i = 0; i < zero3->shard->plan->count; i++) {
         if (!among(buckets, i))
             continue;
@@ -199,8 +197,6 @@ static void await(struct zero3 *zero3, script_buckets buckets)
             pool_await(&zero3->pool, zero3->buffers[i]);
         place(zero3, i, zero3->buffers[i]->floats);
     }
-    zero3->waited_seconds += clock_seconds() - began;
-    profile_lap(zero3->run->profile, PROFILE_WAIT);
     // } 04.5
 }
 
@@ -231,19 +227,21 @@ void zero3_layer(struct zero3 *zero3, size_t layer)
     bool more = next_layer(zero3, layer, &next);
     if (more)
         fetch(zero3, needs(zero3, next) & ~zero3->here);
+    double began = clock_seconds();
+    profile_lap(zero3->run->profile, PROFILE_ELEMENTWISE);
     await(zero3, now);
+    zero3->waited_seconds += clock_seconds() - began;
+    profile_lap(zero3->run->profile, PROFILE_WAIT);
 }
 
 int zero3_gather(struct zero3 *zero3, size_t bucket)
 {
     // task 04.5 {
     float *values = zero3->gathering[bucket];
-    double began = trace_begin(zero3->ddp->trace);
     int error = put_own_chunk(zero3, bucket, values);
     if (!error)
         error = shard_gather_bucket(zero3->shard, zero3->ddp->comm, bucket, values);
     round_values(zero3, values, slice_at(zero3, bucket).count);
-    ddp_record(zero3->ddp, TRACE_GATHER, bucket, began);
     return error;
     // } 04.5
 }

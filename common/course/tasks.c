@@ -206,10 +206,10 @@ const struct task tasks[TASKS] = {
      {"An all-reduce is a reduce-scatter and an all-gather. Which half is left for the gradients, "
       "and what does the other carry now?",
       "reduce_in_place is lesson 3's ddp_allreduce with reduce_scatter in its place, compressed or "
-      "not. share_slab walks all buckets with shard_gather_bucket, over parameters.",
+      "not. share_slab walks all buckets with share_bucket, over parameters.",
       "compress_reduce_scatter(&ddp->compress, ddp->comm, grad, slice), else "
       "reduce_scatter(ddp->comm, grad, slice.count, COMM_F32, COMM_SUM), at ddp->grad + "
-      "slice.begin. After the buckets: comm_tag(comm, 0). ddp_record tells the trace of each."}},
+      "slice.begin. After the buckets: comm_tag(comm, 0)."}},
     {"04.3",
      4,
      "the norm over shards",
@@ -244,9 +244,9 @@ const struct task tasks[TASKS] = {
       "fetch, for each bucket asked for: pool_take, note buffers and gathering, hand it over with "
       "worker_submit of DDP_OTHER + bucket. await: pool_await what is in flight, then place() its "
       "tensors. zero3_gather: own chunk into its place, then shard_gather_bucket.",
-      "A run that is about to stop (ddp->unused) submits nothing. fetch adds to `here`. await adds "
-      "the time to waited_seconds, between two profile laps. zero3_gather ends with round_values "
-      "and ddp_record, error or not."}},
+      "A run that is about to stop (ddp->unused) submits nothing. fetch adds to `here`. "
+      "zero3_gather "
+      "ends with round_values, error or not."}},
 };
 
 const struct task *task_find(const char *id)
