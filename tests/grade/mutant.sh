@@ -8,6 +8,10 @@
 #
 #   loses: 02.4/sums 02.6/step
 #
+# and, where it matters which rank's sentence is told, words of it:
+#
+#   says: expected lesson 3's
+#
 # Prints a line; where the mutant loses other points, also what the grader said. Exit code 1 then.
 set -u
 
@@ -45,4 +49,6 @@ for _ in 1 2 3; do
     [ "$(untimed "$found")" = "$(untimed "$says")" ] || break
 done
 [ "$found" = "$says" ] || complain "expected to lose ${says}and no other, lost ${found:-nothing }"
+sentence=$(sed -n 's/^says: *//p' "$patch")
+grep -qF "$sentence" "$tree/out" || complain "expected it to say: $sentence"
 echo "$name: loses $found"
