@@ -8,6 +8,7 @@ enum { STEPS = 3, LAYERS = 4, PATIENCE_MS = 4000 };
 
 /* Small buckets, which take turns in fewer buffers. */
 static const char FLAGS[] = "--batch 13 --steps 9 --first-bucket-kb 0.01 --bucket-kb 0.1";
+static const char COMPRESSED[] = "--batch 13 --steps 9 --bucket-kb 0.1 --compress bf16";
 static const char WINDOWS[] = "--batch 7 --accumulate 3 --steps 9 --bucket-kb 0.1";
 static const char AFTER[] = "--batch 13 --no-overlap --steps 9 --bucket-kb 0.1";
 
@@ -34,13 +35,34 @@ static int sums_body(struct ranks_self *self)
 
 int stage2_sums(struct grade *grade)
 {
-    return on_ranks(grade, sums_body, FLAGS);
+    return on_ranks(grade, sums_body, FLAGS) || on_ranks(grade, sums_body, COMPRESSED);
 }
 
-/* Where all buckets are filled before one leaves. */
+/* Buckets that nothing was added to, after a step that was: their sums are 0. */
+static int empty_body(struct ranks_self *self)
+{
+    static const float zeros[DRAWN_COUNT_MOST];
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 2);
+    struct zero *zero = &sharded.zero;
+    if (!wrong) {
+        struct step step = sampler_step(&sharded.run->sampler, 0);
+        wrong = sharded_reduce(&sharded, &step);
+    }
+    if (wrong)
+        return sharded_close(&sharded, wrong);
+    zero_begin(zero);
+    for (; zero->ddp.next < zero->ddp.plan.count; zero->ddp.next++)
+        zero2_submit(&zero->zero2, zero->ddp.next);
+    wrong = zero_wait(zero) || sharded_check_owned(&sharded, zeros, 1);
+    return sharded_close(&sharded, wrong);
+}
+
+/* Where all buckets are filled before one leaves; and where nothing is added to them. */
 int stage2_windows(struct grade *grade)
 {
-    return on_ranks(grade, sums_body, WINDOWS) || on_ranks(grade, sums_body, AFTER);
+    return on_ranks(grade, sums_body, WINDOWS) || on_ranks(grade, sums_body, AFTER) ||
+           on_ranks(grade, empty_body, FLAGS);
 }
 
 /* --- kept ------------------------------------------------------------------------------------ */

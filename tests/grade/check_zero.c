@@ -6,6 +6,8 @@ enum { STEPS = 3, UPDATES = 5 };
 
 /* A tensor or two in a bucket: some buckets are smaller than the world, most no world divides. */
 static const char FLAGS[] = "--batch 13 --steps 9 --first-bucket-kb 0.01 --bucket-kb 0.2";
+static const char DIRECT[] = "--batch 13 --steps 9 --bucket-kb 0.2 --algorithm direct";
+static const char COMPRESSED[] = "--batch 13 --steps 9 --bucket-kb 0.2 --compress bf16";
 static const char ADAM[] = "--batch 13 --steps 9 --bucket-kb 0.2 --optimizer adam";
 
 static int on_ranks(struct grade *grade, ranks_body *body, const char *flags)
@@ -31,7 +33,8 @@ static int sums_body(struct ranks_self *self)
 
 int zero_sums(struct grade *grade)
 {
-    return on_ranks(grade, sums_body, FLAGS);
+    return on_ranks(grade, sums_body, FLAGS) || on_ranks(grade, sums_body, DIRECT) ||
+           on_ranks(grade, sums_body, COMPRESSED);
 }
 
 /* --- the all-gather -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* sharded: a lesson 4 within a rank of a check. See the header. */
 #include "tests/grade/sharded.h"
 #include "lesson01_single/norm.h"
-#include "lesson02_allreduce/ring.h"
+#include "lesson02_allreduce/allreduce.h"
 #include "lesson02_allreduce/wire.h"
 #include "tests/grade/oracle.h"
 
@@ -17,6 +17,8 @@ int sharded_open(struct sharded *sharded, struct ranks_self *self, int stage)
     struct zero *zero = &sharded->zero;
     snprintf(arguments, sizeof arguments, "%s --stage %d", drawn->arguments, stage);
     int wrong = inside_open(&sharded->inside, self, 4, arguments);
+    struct choice choice = choice_fixed((enum algorithm)run->options.algorithm);
+    comm_set_choice(self->comm, &choice);
     if (!wrong)
         wrong = zero_init(zero, run, self->comm) ||
                 run_start(run, zero->shard.owned, zero->shard.owned_count) || zero_start(zero);
@@ -56,8 +58,16 @@ size_t sharded_count(const struct sharded *sharded, int rank)
     return count;
 }
 
-int sharded_expect_grad(const struct sharded *sharded, const struct step *step, float *param,
-                        float *grad)
+/* As lesson 3 does it: by the algorithm that was asked for, compressed or not. */
+static int allreduce_bucket(struct sharded *sharded, float *values, struct slice slice)
+{
+    struct ddp *ddp = &sharded->zero.ddp;
+    if (ddp->compresses)
+        return compress_allreduce(&ddp->compress, ddp->comm, values, slice);
+    return allreduce(ddp->comm, values, values, slice.count, COMM_F32, COMM_SUM);
+}
+
+int sharded_expect_grad(struct sharded *sharded, const struct step *step, float *param, float *grad)
 {
     const struct bucket_plan *plan = &sharded->zero.ddp.plan;
     struct trainer alone = sharded->run->trainer;
@@ -69,8 +79,7 @@ int sharded_expect_grad(const struct sharded *sharded, const struct step *step, 
     trainer_gradient(&alone, step);
     for (size_t i = 0; i < plan->count && !error; i++) {
         struct slice slice = plan->buckets[i].slice;
-        error = ring_allreduce(sharded->self->comm, grad + slice.begin, grad + slice.begin,
-                               slice.count, COMM_F32, COMM_SUM);
+        error = allreduce_bucket(sharded, grad + slice.begin, slice);
     }
     return error;
 }
@@ -121,6 +130,7 @@ int sharded_check_updates(struct sharded *sharded, size_t updates)
 int sharded_check_owned(const struct sharded *sharded, const float *grad, size_t step)
 {
     const struct run *run = sharded->run;
+    const struct drawn *drawn = sharded->self->context;
     size_t packed = 0;
     int wrong = 0;
     for (size_t bucket = sharded->zero.ddp.plan.count; bucket-- > 0 && !wrong;) {
@@ -130,8 +140,9 @@ int sharded_check_owned(const struct sharded *sharded, const float *grad, size_t
             wrong = ranks_expect(
                 sharded->self, memcmp(&found[i], &grad[own.begin + i], sizeof *grad) == 0,
                 "step %zu, bucket %zu, its own chunk, gradient [%zu]: expected lesson 3's %.9g, "
-                "found %.9g",
-                step, bucket, own.begin + i, (double)grad[own.begin + i], (double)found[i]);
+                "found %.9g (%s)",
+                step, bucket, own.begin + i, (double)grad[own.begin + i], (double)found[i],
+                drawn->arguments);
         packed += own.count;
     }
     return wrong;

@@ -1,6 +1,6 @@
 /*
  * sharded: a lesson 4 within a rank of a check, with everything in the hand; and what its numbers must be, from
- * lesson 3's way: the whole gradient by lesson 2's ring, bucket by bucket, and an optimizer that owns all.
+ * lesson 3's way: the whole gradient by lesson 2's all-reduce, bucket by bucket, and an optimizer that owns all.
  *
  *     static int body(struct ranks_self *self)       // self->context: a struct drawn
  *     {
@@ -36,7 +36,7 @@ struct slice sharded_own(const struct sharded *sharded, size_t bucket, int rank)
 size_t sharded_count(const struct sharded *sharded, int rank); // of all buckets
 
 /* grad (model.count) = the gradient of lesson 3, at these parameters. 0 or an error. */
-int sharded_expect_grad(const struct sharded *sharded, const struct step *step, float *param,
+int sharded_expect_grad(struct sharded *sharded, const struct step *step, float *param,
                         float *grad);
 
 /* Some updates by all of lesson 4, beside the replica's: are parameters the same, bit for bit? */
