@@ -57,9 +57,13 @@ int zero3_init(struct zero3 *zero3, struct run *run, struct ddp *ddp, const stru
                const struct script *script, struct places *places);
 void zero3_release(struct zero3 *zero3);
 
-void zero3_begin(struct zero3 *zero3);                // a step
-void zero3_layer(struct zero3 *zero3, size_t layer);  // its parameters are about to be used
-int zero3_gather(struct zero3 *zero3, size_t bucket); // in the worker's thread
+void zero3_begin(struct zero3 *zero3);               // a step
+void zero3_layer(struct zero3 *zero3, size_t layer); // its parameters are about to be used
+
+/* In the worker's thread: a bucket's parameters from all owners, rounded as --precision says, into its buffer. 0 or
+ * the communicator's error. */
+int zero3_gather(struct zero3 *zero3, size_t bucket);
+
 void zero3_end(struct zero3 *zero3); // backward is over, the worker idle: nothing is here any more
 
 /* Before the first step, a resumed state in place; and after each update: what stays is brought up to

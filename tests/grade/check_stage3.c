@@ -8,10 +8,15 @@
 #include "tests/grade/sharded.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 
-enum { LAYERS = 4, UPDATES = 5, PASSES = 2 };
+enum { LAYERS = 4, UPDATES = 5, PASSES = 2, PATIENCE_MS = 4000 };
 
 static const char FLAGS[] = "--batch 13 --steps 9 --bucket-kb 0.1 --persist-kb 0";
+
+/* A bucket for each. */
+static const char TENSORS[] =
+    "--batch 13 --steps 9 --first-bucket-kb 0.004 --bucket-kb 0.004 --persist-kb 0";
 
 static int on_ranks(struct grade *grade, ranks_body *body, const char *flags)
 {
@@ -115,8 +120,10 @@ static int check_values(const struct walk *walk, size_t layer)
 {
     float whole[DRAWN_COUNT_MOST];
     struct run *run = walk->sharded->run;
-    return run_init_values(run, run->whole, whole) ||
-           check_tensor(walk, whole, run->model.weight_of[layer]) ||
+    struct precision precision = {.kind = run->options.precision};
+    int error = run_init_values(run, run->whole, whole);
+    precision_round(&precision, whole, run->model.count);
+    return error || check_tensor(walk, whole, run->model.weight_of[layer]) ||
            check_tensor(walk, whole, run->model.bias_of[layer]);
 }
 
@@ -130,7 +137,9 @@ static int values_body(struct ranks_self *self)
 int stage3_values(struct grade *grade)
 {
     return on_ranks(grade, values_body, FLAGS) ||
-           on_ranks(grade, values_body, "--batch 13 --steps 9 --bucket-kb 0.5 --persist-kb 0.05");
+           on_ranks(grade, values_body, "--batch 13 --steps 9 --bucket-kb 0.5 --persist-kb 0.05") ||
+           on_ranks(grade, values_body,
+                    "--batch 13 --steps 9 --bucket-kb 0.1 --persist-kb 0 --precision bf16");
 }
 
 /* --- here ------------------------------------------------------------------------------------ */
@@ -173,6 +182,46 @@ int stage3_here(struct grade *grade)
     return on_ranks(grade, here_body, FLAGS) ||
            on_ranks(grade, here_body,
                     "--batch 13 --steps 9 --bucket-kb 0.004 --persist-kb 0 --recompute 2");
+}
+
+/* --- early ----------------------------------------------------------------------------------- */
+
+/* A walk of which rank 0 begins, while the others ask for the first layer's parameters and no more. */
+struct begun {
+    struct drawn drawn; // first: what sharded_open looks for
+    int *computes;      // shared: rank 0's first layer does
+};
+
+/* The next one's are gathered only once rank 0 no longer waits. */
+static int early_body(struct ranks_self *self)
+{
+    const struct begun *begun = self->context;
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 3);
+    if (wrong)
+        return sharded_close(&sharded, wrong);
+    zero_begin(&sharded.zero);
+    for (int i = 0; self->rank > 0 && !__atomic_load_n(begun->computes, __ATOMIC_ACQUIRE); i++) {
+        ranks_pause(0.001);
+        if (i == PATIENCE_MS)
+            return ranks_expect(self, false,
+                                "expected rank 0's first layer to compute while the next one's "
+                                "parameters are gathered, found that it waits for them");
+    }
+    zero3_layer(&sharded.zero.zero3, sharded.zero.script.uses[0]);
+    if (self->rank == 0)
+        __atomic_store_n(begun->computes, 1, __ATOMIC_RELEASE);
+    return sharded_close(&sharded, worker_wait(&sharded.zero.ddp.worker));
+}
+
+int stage3_early(struct grade *grade)
+{
+    struct begun begun = {.drawn = drawn_flags(grade, LAYERS, TENSORS)};
+    begun.computes =
+        mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (begun.computes == MAP_FAILED)
+        return grade_expect(grade, false, "expected memory to share, found none");
+    return grade_ranks(grade, grade_world(grade), early_body, &begun);
 }
 
 /* --- updates --------------------------------------------------------------------------------- */

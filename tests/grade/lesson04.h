@@ -35,6 +35,7 @@ int stage2_bytes(struct grade *grade);
 /* 04.5, check_stage3.c */
 int stage3_values(struct grade *grade);
 int stage3_here(struct grade *grade);
+int stage3_early(struct grade *grade);
 int stage3_updates(struct grade *grade);
 int stage3_kept(struct grade *grade);
 int stage3_bytes(struct grade *grade);
