@@ -10,6 +10,7 @@
 #include "tests/grade/sharded.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { VECTORS = 4, NUMBERS_MOST = 8, WORLD_MOST = 5 };
 
@@ -21,7 +22,7 @@ struct parts {
     float whole[DRAWN_COUNT_MOST]; // the gradient of which each rank has its part in the run's
 };
 
-static int parts_open(struct parts *parts, struct ranks_self *self)
+static int parts_open(struct parts *parts, struct ranks_self *self, int stage)
 {
     const struct drawn *drawn = self->context;
     struct grade same = *drawn->grade; // every rank cuts alike
@@ -33,7 +34,8 @@ static int parts_open(struct parts *parts, struct ranks_self *self)
     if (wrong)
         return wrong;
     zero->run = sharded->run;
-    zero->stage = 1;
+    zero->stage = stage;
+    zero->run->optimizer.packed_grad = stage >= 2;
     zero->ddp.comm = self->comm;
     zero->ddp.plan = drawn_plan(&same, &sharded->run->model);
     *shard = (struct shard){
@@ -46,17 +48,20 @@ static int parts_open(struct parts *parts, struct ranks_self *self)
     return 0;
 }
 
-/* What a rank owns is the whole's; elsewhere it holds what must not be looked at. */
+/* What a rank owns is the whole's, in its place or packed; elsewhere it holds what must not be looked at. */
 static void hand_out(struct parts *parts)
 {
     const struct shard *shard = &parts->sharded.zero.shard;
     float *grad = parts->sharded.run->grad;
     for (size_t i = 0; i < parts->sharded.run->model.count; i++)
         grad[i] = 12345;
-    for (size_t i = 0; i < shard->owned_count; i++)
-        for (size_t j = shard->owned[i].begin; j < shard->owned[i].begin + shard->owned[i].count;
-             j++)
-            grad[j] = parts->whole[j];
+    size_t packed = 0;
+    for (size_t i = 0; i < shard->owned_count; i++) {
+        struct slice own = shard->owned[i];
+        size_t at = parts->sharded.zero.stage >= 2 ? packed : own.begin;
+        memcpy(grad + at, parts->whole + own.begin, own.count * sizeof *grad);
+        packed += own.count;
+    }
 }
 
 static void fill(struct parts *parts, size_t which, float size)
@@ -82,7 +87,7 @@ static int check_norm(struct parts *parts)
 static int whole_body(struct ranks_self *self)
 {
     struct parts parts;
-    int wrong = parts_open(&parts, self);
+    int wrong = parts_open(&parts, self, 1);
     for (size_t i = 0; i < VECTORS && !wrong; i++) {
         fill(&parts, i, 1);
         wrong = check_norm(&parts);
@@ -90,10 +95,37 @@ static int whole_body(struct ranks_self *self)
     return wrong ? 1 : 0;
 }
 
+/* As stages 2 and 3 keep it. */
+static int packed_body(struct ranks_self *self)
+{
+    struct parts parts;
+    int wrong = parts_open(&parts, self, 2);
+    fill(&parts, 0, 1);
+    return wrong || check_norm(&parts) ? 1 : 0;
+}
+
+/* An element of each rank: of 1.5, whose square's last bit shows in the root, and others whose squares are less than
+ * half of that bit each, and more together. Added one after another in double they are lost. */
+static int grid_body(struct ranks_self *self)
+{
+    struct parts parts;
+    int wrong = parts_open(&parts, self, 1);
+    const struct bucket_plan *plan = &parts.sharded.zero.ddp.plan;
+    size_t longest = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        longest = plan->buckets[i].slice.count > plan->buckets[longest].slice.count ? i : longest;
+    for (int rank = 0; rank < self->world; rank++)
+        parts.whole[sharded_own(&parts.sharded, longest, rank).begin] =
+            rank ? ldexpf(0.99f, -26) : 1.5f;
+    return wrong || check_norm(&parts) ? 1 : 0;
+}
+
 int norm_whole(struct grade *grade)
 {
     struct drawn drawn = drawn_flags(grade, 3, FLAGS);
     return grade_ranks(grade, grade_world(grade), whole_body, &drawn) ||
+           grade_ranks(grade, grade_world(grade), packed_body, &drawn) ||
+           grade_ranks(grade, grade_world(grade), grid_body, &drawn) ||
            grade_ranks(grade, 1, whole_body, &drawn);
 }
 
@@ -104,7 +136,7 @@ static int ranges_body(struct ranks_self *self)
 {
     static const float sizes[] = {1e30f, 1e-30f}, bad[] = {NAN, INFINITY};
     struct parts parts;
-    int wrong = parts_open(&parts, self);
+    int wrong = parts_open(&parts, self, 1);
     size_t count = parts.sharded.run->model.count;
     for (size_t i = 0; i < 2 && !wrong; i++) {
         fill(&parts, i, sizes[i]);
@@ -133,7 +165,7 @@ int norm_ranges(struct grade *grade)
 static int counted_body(struct ranks_self *self)
 {
     struct parts parts;
-    int wrong = parts_open(&parts, self);
+    int wrong = parts_open(&parts, self, 1);
     if (wrong)
         return 1;
     fill(&parts, 0, 1);
