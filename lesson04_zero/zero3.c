@@ -169,7 +169,7 @@ static void drop(struct zero3 *zero3, script_buckets buckets)
     zero3->here &= ~buckets;
 }
 
-/* Begins to gather. A run that is about to stop sends nothing more. */
+/* Begins to gather. A run that is about to stop takes its buffers, and sends nothing more. */
 static void fetch(struct zero3 *zero3, script_buckets buckets)
 {
     // task 04.5 {

@@ -336,9 +336,32 @@ static int killed_body(struct ranks_self *self)
     return ranks_expect(self, error != 0, "a rank was killed: expected an error, found none");
 }
 
+/* A tensor got no gradient: the pass goes on to its end, and sends nothing. */
+static int stopping_body(struct ranks_self *self)
+{
+    struct sharded sharded;
+    int wrong = sharded_open(&sharded, self, 3);
+    if (wrong)
+        return sharded_close(&sharded, wrong);
+    struct zero *zero = &sharded.zero;
+    const struct worker *worker = &zero->ddp.worker;
+    zero_begin(zero);
+    size_t asked = worker->submitted;
+    zero->ddp.unused = true;
+    for (size_t i = 0; i < zero->script.use_count; i++)
+        zero3_layer(&zero->zero3, zero->script.uses[i]);
+    wrong = ranks_expect(self, worker->submitted == asked,
+                         "the run is about to stop: expected no more gathers than %zu asked for, "
+                         "found %zu",
+                         asked, worker->submitted);
+    return sharded_close(&sharded, worker_wait(&zero->ddp.worker) || wrong);
+}
+
 int stage3_killed(struct grade *grade)
 {
     struct drawn drawn = drawn_flags(grade, LAYERS, FLAGS);
+    if (grade_ranks(grade, grade_world(grade), stopping_body, &drawn))
+        return 1;
     struct ranks_plan plan = {.world = grade_world(grade),
                               .body = killed_body,
                               .context = &drawn,

@@ -39,7 +39,8 @@ const struct check lesson04_checks[] = {
      0},
     {"04.5", "bytes", KIND_COUNTED, 2, "parameters go round twice a step, gradients home once",
      stage3_bytes, 0},
-    {"04.5", "killed", KIND_ROBUST, 2, "a rank that dies in backward is told to all others",
-     stage3_killed, 0},
+    {"04.5", "killed", KIND_ROBUST, 2,
+     "a rank that dies is told to all others, and a run that stops sends nothing", stage3_killed,
+     0},
     {0},
 };
