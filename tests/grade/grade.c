@@ -60,6 +60,15 @@ static int knows(const struct ranks_result *result, int rank)
     return strncmp(text, own, (size_t)length) == 0 ? 2 : text[0] != '\0';
 }
 
+/* A rank that ended without a sentence. */
+static int expect_end(struct grade *grade, const struct ranks_result *result, int rank)
+{
+    int code = result->code[rank];
+    return grade_expect(
+        grade, false, "%d ranks: rank %d: expected it to end in good order, found %s",
+        result->world, rank, code > 128 ? strsignal(code - 128) : "that it did not");
+}
+
 /* The rank that knows most tells. */
 int grade_result(struct grade *grade, const struct ranks_result *result)
 {
@@ -67,9 +76,9 @@ int grade_result(struct grade *grade, const struct ranks_result *result)
     for (int said = 2; said >= 0; said--)
         for (int rank = 0; rank < result->world && !wrong; rank++)
             if ((result->code[rank] || result->left[rank]) && knows(result, rank) >= said)
-                wrong = grade_expect(
-                    grade, false, "%d ranks: %s%s", result->world, result->text[rank],
-                    said ? "" : "expected a rank to end in good order, found that it did not");
+                wrong = said ? grade_expect(grade, false, "%d ranks: %s", result->world,
+                                            result->text[rank])
+                             : expect_end(grade, result, rank);
     return wrong;
 }
 

@@ -156,8 +156,8 @@ static void judge(struct outcome *outcome, int status, FILE *said)
         snprintf(outcome->text, sizeof outcome->text, "%s",
                  end ? line : "a task that it needs is not yet written");
     } else if (outcome->text[0] == '\0' && WIFSIGNALED(status)) {
-        snprintf(outcome->text, sizeof outcome->text, "expected no crash, found %s; %s",
-                 strsignal(WTERMSIG(status)), line);
+        snprintf(outcome->text, sizeof outcome->text, "expected no crash, found %s%s%s",
+                 strsignal(WTERMSIG(status)), line[0] ? "; " : "", line);
     } else if (outcome->text[0] == '\0' && status == 0) {
         snprintf(outcome->text, sizeof outcome->text,
                  "expected the function to return, found that it ended its process");
