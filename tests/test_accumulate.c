@@ -95,6 +95,50 @@ START_TEST(each_bucket_is_one_call_however_many_micro_batches)
 }
 END_TEST
 
+/* The gradient as it is when its tensors are announced. */
+struct heard {
+    struct run *run;
+    float grad[512];
+};
+
+static void on_ready(void *context, size_t tensor)
+{
+    struct heard *heard = context;
+    struct slice slice = heard->run->model.tensors[tensor].slice;
+    memcpy(heard->grad + slice.begin, heard->run->grad + slice.begin, slice.count * sizeof(float));
+}
+
+/* Two micro-batches, and three with a last one that is short. */
+static int final_body(struct ranks_self *self)
+{
+    struct inside inside;
+    struct run *run = &inside.run;
+    int wrong = inside_open(&inside, self, 3, self->context);
+    struct heard heard = {.run = run};
+    run->trainer.listener = (struct model_listener){.on_ready = on_ready, .context = &heard};
+    for (size_t i = 0; i < run->sampler.steps_per_epoch && !wrong; i++) {
+        struct step step = sampler_step(&run->sampler, i);
+        trainer_gradient(&run->trainer, &step);
+        for (size_t j = 0; j < run->model.count && !wrong; j++)
+            wrong = ranks_expect(self, heard.grad[j] == run->grad[j],
+                                 "step %zu, element %zu: expected it announced once it is final, "
+                                 "%.9g, found it announced as %.9g",
+                                 i, j, (double)run->grad[j], (double)heard.grad[j]);
+    }
+    inside_close(&inside);
+    return wrong ? 1 : 0;
+}
+
+START_TEST(a_tensor_is_announced_when_no_micro_batch_adds_to_it_any_more)
+{
+    static char *const arguments[] = {"--hidden 5 --batch 100 --accumulate 2 --epochs 1",
+                                      "--hidden 5 --batch 100 --accumulate 3 --epochs 1"};
+    struct ranks_result result;
+    ranks_run(1 + _i / 2, final_body, arguments[_i % 2], &result);
+    ranks_assert_ok(&result);
+}
+END_TEST
+
 /* --- weights --------------------------------------------------------------------------------- */
 
 /* A micro-batch of three samples with loss 1 and gradient -2, and one of one sample with loss 2 and
@@ -211,6 +255,7 @@ Suite *accumulate_suite(void)
     Suite *suite = suite_create("accumulate");
     TCase *tcase = tcase_create("accumulate");
     tcase_add_loop_test(tcase, each_bucket_is_one_call_however_many_micro_batches, 0, 6);
+    tcase_add_loop_test(tcase, a_tensor_is_announced_when_no_micro_batch_adds_to_it_any_more, 0, 4);
     tcase_add_loop_test(tcase, a_short_micro_batch_weighs_its_samples, 0, LESSONS);
     tcase_add_loop_test(tcase, a_short_last_window_is_an_update_of_its_samples, 0, LESSONS);
     tcase_add_loop_test(tcase, the_norm_is_that_before_clipping, 0, LESSONS);
