@@ -1,23 +1,21 @@
 /* program: fork, exec, wait, with files for the output. See the header. */
 #include "tests/program.h"
 #include "tests/folder.h"
+#include "tests/ranks.h"
 #include "tests/unwritten.h"
 #include "tests/watched.h"
 
 #include "common/clock.h"
 #include "common/todo.h"
 
-#include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
@@ -151,22 +149,11 @@ void program_run(struct program *program, const char *folder, const char *comman
     program_wait(program);
 }
 
-/* Below the ports that are given out, from a place of this process's own. */
 int program_port(void)
 {
-    enum { FIRST = 10000, PORTS = 20000 };
-    for (int i = 0; i < PORTS; i++) {
-        int port = FIRST + (int)((unsigned)getpid() * 7 + (unsigned)i) % PORTS;
-        struct sockaddr_in address = {.sin_family = AF_INET,
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                      .sin_port = htons((uint16_t)port)};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        int error = bind(fd, (struct sockaddr *)&address, sizeof address);
-        close(fd);
-        if (!error)
-            return port;
-    }
-    ck_abort_msg("no port is free");
+    int port, fd = ranks_bind(&port);
+    close(fd);
+    return port;
 }
 
 void program_close(struct program *program)

@@ -68,6 +68,10 @@ void ranks_run_plan(const struct ranks_plan *plan, struct ranks_result *result);
 /* Fails the test, with what every rank said, unless all ended with 0. For the parent. */
 void ranks_assert_ok(const struct ranks_result *result);
 
+/* Was nothing said? But that a stranger was sent away: a rank's door may have a port that another test's job had, and
+ * whose ranks still call there. */
+bool ranks_quiet(const char *said);
+
 /* For a body: 0 when the condition holds, else 1 with the sentence recorded. */
 __attribute__((format(printf, 3, 4))) int ranks_expect(struct ranks_self *self, bool condition,
                                                        const char *format, ...);
@@ -75,7 +79,7 @@ __attribute__((format(printf, 3, 4))) int ranks_expect(struct ranks_self *self, 
 /* For a body: does nothing for so long. */
 void ranks_pause(double seconds);
 
-/* A socket bound to 127.0.0.1 on a free port, not yet listening; *port is which. */
+/* A socket bound to 127.0.0.1, not yet listening; *port is which: one that the system gives nobody who asks for any. */
 int ranks_bind(int *port);
 
 #endif

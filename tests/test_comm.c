@@ -429,8 +429,20 @@ START_TEST(a_clean_finish_is_quiet)
     ranks_assert_ok(&result);
     for (int rank = 0; rank < 4; rank++) {
         ck_assert_str_eq(result.text[rank], "");
-        ck_assert_str_eq(result.log[rank], "");
+        ck_assert_msg(ranks_quiet(result.log[rank]), "rank %d: expected nothing, found: %s", rank,
+                      result.log[rank]);
     }
+}
+END_TEST
+
+START_TEST(a_stranger_is_no_noise)
+{
+    ck_assert(ranks_quiet(""));
+    ck_assert(
+        ranks_quiet("rank 0: dropped a connection from 127.0.0.1:1: it said nothing\n"
+                    "rank 0: dropped a connection from 127.0.0.1:1: it belongs to another job\n"));
+    ck_assert(!ranks_quiet("rank 0: dropped a connection from 127.0.0.1:1: it said nothing\n"
+                           "rank 0 lost its connection to rank 1\n"));
 }
 END_TEST
 
@@ -478,6 +490,7 @@ Suite *comm_suite(void)
     tcase_set_timeout(well, 120);
     tcase_add_loop_test(well, full_socket_buffers_do_not_stop_the_ring, 0, 3);
     tcase_add_loop_test(well, a_clean_finish_is_quiet, 0, 20);
+    tcase_add_test(well, a_stranger_is_no_noise);
     tcase_add_test(well, a_rank_may_leave_while_others_receive_its_last_bytes);
     suite_add_tcase(suite, well);
     return suite;

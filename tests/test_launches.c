@@ -1,6 +1,7 @@
 /* Many short jobs, one after another and many at once: no port is lost in a race, nothing is said
  * on the standard error. LAUNCHES=200 runs so many. And how much memory one takes. */
 #include "tests/lessons.h"
+#include "tests/ranks.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -25,7 +26,7 @@ static void launch_batch(const struct folder *folder, const char *transport)
              transport, BATCH - IN_SEQUENCE, BATCH);
     program_run(&program, folder->path, command);
     ck_assert_msg(program.code == 0, "%s: %d: %s", transport, program.code, program.err);
-    ck_assert_str_eq(program.err, "");
+    ck_assert_msg(ranks_quiet(program.err), "expected nothing, found: %s", program.err);
     ck_assert_int_eq(atoi(program.out), BATCH);
     program_close(&program);
 }
