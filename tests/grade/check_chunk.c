@@ -14,7 +14,8 @@ static int compare(struct grade *grade, const char *what, int number, struct sli
 /* Numbers from before the first to beyond the last. */
 static int compare_chunks(struct grade *grade, size_t count, int world)
 {
-    struct collective ring = {.count = count, .size_bytes = 4, .world = world};
+    struct collective ring = {
+        .call = {.count = count}, .count = count, .size_bytes = 4, .world = world};
     char what[64];
     int wrong = 0;
     snprintf(what, sizeof what, "%zu elements, %d ranks: chunk", count, world);
@@ -30,7 +31,9 @@ int chunk_tile(struct grade *grade)
     for (int world = 1; world <= 7; world++)
         for (size_t count = 0; count < 2 * (size_t)world + 2 && !wrong; count++)
             wrong = compare_chunks(grade, count, world);
-    return wrong || compare_chunks(grade, grade_odd(grade, 1000), grade_world(grade));
+    size_t large = ((size_t)1 << 33) + grade_odd(grade, 1000); // more than 32 bits hold
+    return wrong || compare_chunks(grade, grade_odd(grade, 1000), grade_world(grade)) ||
+           compare_chunks(grade, large, grade_world(grade));
 }
 
 /* A slice in the middle of a vector, in parts of `most`. */
@@ -49,11 +52,24 @@ static int compare_parts(struct grade *grade, struct slice slice, size_t most)
     return wrong;
 }
 
+/* All that is left, however much more may be asked for; and more than 32 bits hold. */
+static int compare_large_parts(struct grade *grade, struct slice slice)
+{
+    struct slice large = {((size_t)1 << 34) + slice.begin, ((size_t)1 << 33) + slice.count};
+    struct slice rest = {slice.begin + 2, slice.count - 2};
+    struct slice most = {large.begin + 2, ((size_t)1 << 32) + 1};
+    return compare(grade, "at most SIZE_MAX, from element", 2, collective_part(slice, 2, SIZE_MAX),
+                   rest) ||
+           compare(grade, "at most 2^32 + 1 of 2^33 and some, from element", 2,
+                   collective_part(large, 2, most.count), most);
+}
+
 int chunk_parts(struct grade *grade)
 {
     size_t most = grade_draw(grade, 4, 9);
     struct slice slice = {grade_draw(grade, 1, 50), 3 * most + grade_draw(grade, 1, most - 1)};
     struct slice full = {slice.begin, 2 * most}, none = {slice.begin, 0};
     return compare_parts(grade, slice, most) || compare_parts(grade, full, most) ||
-           compare_parts(grade, none, most) || compare_parts(grade, slice, slice.count + 1);
+           compare_parts(grade, none, most) || compare_parts(grade, slice, slice.count + 1) ||
+           compare_large_parts(grade, slice);
 }
