@@ -10,7 +10,8 @@
  *     frame  | magic 4 | kind 1 | operation 1 | algorithm 1 | type 1 | reduction 1 | 0 3 |
  *            | tag 4 | step 4 | sequence 8 | count 8 | length 8 |  then length bytes
  *
- * Decoding believes nothing: it checks every field, and returns -EPROTO for what we did not write.
+ * Decoding believes nothing: it checks all bytes of every field, that a rank is below its world, and a world at most
+ * ENVIRONMENT_WORLD_MOST, and returns -EPROTO for what we did not write.
  */
 #ifndef LESSON02_WIRE_H
 #define LESSON02_WIRE_H
@@ -38,7 +39,7 @@ struct wire_hello {
     uint8_t token[ENVIRONMENT_TOKEN_BYTES];
     uint32_t rank, world;
     uint64_t fingerprint;
-    uint32_t port; // where this rank listens for links
+    uint32_t port; // where this rank listens for links; as in wire_address
 };
 
 struct wire_reply {
@@ -68,7 +69,7 @@ void wire_put_reply(uint8_t bytes[WIRE_REPLY_BYTES], const struct wire_reply *re
 void wire_put_address(uint8_t bytes[WIRE_ADDRESS_BYTES], const struct wire_address *address);
 void wire_put_frame(uint8_t bytes[WIRE_FRAME_BYTES], const struct wire_frame *frame);
 
-/* 0; -EPROTO: not one of ours; -EPROTONOSUPPORT (hello and reply): ours, of another version. */
+/* 0; -EPROTO: not one of ours; -EPROTONOSUPPORT (hello and reply): ours, of another version, whatever else it says. */
 int wire_get_hello(struct wire_hello *hello, const uint8_t bytes[WIRE_HELLO_BYTES]);
 int wire_get_reply(struct wire_reply *reply, const uint8_t bytes[WIRE_REPLY_BYTES]);
 int wire_get_address(struct wire_address *address, const uint8_t bytes[WIRE_ADDRESS_BYTES]);

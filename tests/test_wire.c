@@ -126,11 +126,13 @@ static const struct {
     uint8_t byte;
     int expected;
 } spoiled_hellos[] = {
-    {0, 'G', -EPROTO},                         // magic
+    {0, 'G', -EPROTO},        {3, 0, -EPROTO}, // magic
     {4, 1, -EPROTONOSUPPORT},                  // version
+    {5, 1, -EPROTONOSUPPORT},                  // version, high byte
     {6, 0, -EPROTO},          {6, 3, -EPROTO}, // purpose
     {7, 1, -EPROTO},                           // purpose, high byte
     {24, 4, -EPROTO},                          // rank = world
+    {26, 1, -EPROTO},                          // rank, beyond 16 bits
     {27, 0x80, -EPROTO},                       // rank, were it signed
     {28, 0, -EPROTO},                          // world 0
     {31, 0xff, -EPROTO},                       // world of 4 thousand million
@@ -143,6 +145,18 @@ START_TEST(a_spoiled_hello_is_refused)
     wire_put_hello(bytes, &a_hello);
     bytes[spoiled_hellos[_i].at] = spoiled_hellos[_i].byte;
     ck_assert_int_eq(wire_get_hello(&back, bytes), spoiled_hellos[_i].expected);
+}
+END_TEST
+
+START_TEST(a_hello_is_judged_by_magic_then_version_then_the_rest)
+{
+    uint8_t bytes[WIRE_HELLO_BYTES];
+    struct wire_hello back;
+    wire_put_hello(bytes, &a_hello);
+    bytes[4] = bytes[6] = 3; // another version, and a purpose it may have
+    ck_assert_int_eq(wire_get_hello(&back, bytes), -EPROTONOSUPPORT);
+    bytes[0] = 'G';
+    ck_assert_int_eq(wire_get_hello(&back, bytes), -EPROTO);
 }
 END_TEST
 
@@ -256,6 +270,7 @@ Suite *wire_suite(void)
     tcase_add_test(tcase, addresses_of_all_families_survive_the_wire);
     tcase_add_loop_test(tcase, a_spoiled_hello_is_refused, 0,
                         sizeof spoiled_hellos / sizeof *spoiled_hellos);
+    tcase_add_test(tcase, a_hello_is_judged_by_magic_then_version_then_the_rest);
     tcase_add_loop_test(tcase, a_hostile_frame_is_refused, 0,
                         sizeof hostile_frames / sizeof *hostile_frames);
     tcase_add_test(tcase, a_hostile_reply_or_address_is_refused);
