@@ -23,13 +23,13 @@ struct wire_pair {
     size_t count, room; // that have come, on whichever side is looked at
 };
 
-static int pair_open(struct grade *grade, struct wire_pair *pair,
+static int pair_open(struct grade *grade, struct wire_pair *pair, int type,
                      void (*on_bytes)(struct link *link))
 {
     int ends[2], small = SMALL_BUFFER;
     *pair = (struct wire_pair){.room = (size_t)FRAMES * (PAYLOAD_MOST + WIRE_FRAME_BYTES)};
     pair->bytes = malloc(pair->room);
-    if (!pair->bytes || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (!pair->bytes || socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
         return grade_expect(grade, false, "no socket pair: %s", strerror(errno));
     setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     pair->other = ends[1];
@@ -121,7 +121,7 @@ int link_whole(struct grade *grade)
 {
     struct wire_pair pair;
     size_t count = 0;
-    int wrong = pair_open(grade, &pair, nothing);
+    int wrong = pair_open(grade, &pair, SOCK_STREAM, nothing);
     uint8_t *expected = malloc(pair.room);
     if (!wrong && expected)
         wrong = send_frames(grade, &pair, expected, &count);
@@ -133,16 +133,108 @@ int link_whole(struct grade *grade)
     return wrong;
 }
 
+/* A short frame into an empty socket, in a parcel that an earlier message left behind. The loop does not turn. */
+static int send_at_once(struct grade *grade, struct wire_pair *pair)
+{
+    static const uint8_t payload[100];
+    struct parcel parcel = {.error = UV_ECANCELED};
+    struct wire_frame what = {.kind = WIRE_DATA,
+                              .call = {.type = COMM_U8, .count = sizeof payload},
+                              .length_bytes = sizeof payload};
+    link_send(&pair->link, &parcel, &what, payload);
+    size_t queued = link_queued_bytes(&pair->link), whole = sizeof payload + WIRE_FRAME_BYTES;
+    drain(pair, pair->room);
+    size_t came = pair->count;
+    pair->count = 0;
+    return grade_expect(grade, came == whole,
+                        "a short frame: expected %zu bytes at once, found %zu", whole, came) ||
+           grade_expect(grade, !parcel.busy && queued == 0,
+                        "a short frame, which the socket took whole: expected a parcel that is not "
+                        "busy and nothing queued, found %s and %zu bytes",
+                        parcel.busy ? "a busy one" : "one that is not", queued) ||
+           grade_expect(grade, parcel.error == 0,
+                        "a parcel used again, and sent: expected error 0, found %d of the message "
+                        "before",
+                        parcel.error);
+}
+
+/* Where each write is a message of its own: header and payload come in one. */
+static int send_in_one(struct grade *grade)
+{
+    static const uint8_t payload[100];
+    struct wire_pair pair;
+    struct parcel parcel = {0};
+    struct wire_frame what = {.kind = WIRE_DATA,
+                              .call = {.type = COMM_U8, .count = sizeof payload},
+                              .length_bytes = sizeof payload};
+    int wrong = pair_open(grade, &pair, SOCK_DGRAM, nothing);
+    if (!wrong) {
+        link_send(&pair.link, &parcel, &what, payload);
+        drain(&pair, pair.room);
+    }
+    wrong =
+        wrong || grade_expect(grade, pair.count == sizeof payload + WIRE_FRAME_BYTES,
+                              "a short frame: expected one write of %zu bytes, found a first of "
+                              "%zu",
+                              sizeof payload + WIRE_FRAME_BYTES, pair.count);
+    pair_close(&pair);
+    return wrong;
+}
+
+/* A slowed link writes three buffers: a stamp, the header, the payload. */
+static int slowed_body(struct ranks_self *self)
+{
+    enum { COUNT = 3 << 18 };
+    struct comm_call call = {COMM_ALL_GATHER, ALGORITHM_RING, COMM_U8, COMM_SUM, COUNT};
+    uint8_t *sent = malloc(COUNT), *received = calloc(COUNT, 1);
+    int other = 1 - self->rank, wrong = !sent || !received;
+    for (size_t i = 0; i < COUNT && !wrong; i++)
+        sent[i] = (uint8_t)(i % 251);
+    struct comm_step step = {.to = other,
+                             .from = other,
+                             .send = sent,
+                             .send_count = COUNT,
+                             .receive = received,
+                             .receive_count = COUNT,
+                             .how = COMM_STORE};
+    int error = wrong ? 0 : comm_begin(self->comm, &call);
+    if (!error && !wrong)
+        error = comm_exchange(self->comm, &step);
+    wrong =
+        wrong || ranks_expect(self, error == 0 && memcmp(sent, received, COUNT) == 0,
+                              "%d bytes over a slowed link, which writes three buffers: expected "
+                              "them as they were sent, found %s",
+                              COUNT, error ? comm_fail(self->comm)->text : "others");
+    if (!error)
+        comm_end(self->comm);
+    free(sent);
+    free(received);
+    return wrong;
+}
+
+static int send_slowed(struct grade *grade)
+{
+    struct ranks_plan plan = {.world = 2,
+                              .body = slowed_body,
+                              .unmet = true,
+                              .timeout_seconds = GRADE_TIMEOUT_SECONDS,
+                              .link = {.bytes_per_second = 1e9, .straggler = -1}};
+    struct ranks_result result;
+    ranks_run_plan(&plan, &result);
+    return grade_result(grade, &result);
+}
+
 /* One long payload, and nobody reads until it was looked at. */
 int link_queued(struct grade *grade)
 {
     struct wire_pair pair;
-    struct parcel parcel = {0};
+    struct parcel parcel = {.error = UV_ECANCELED};
     size_t size = LARGE + grade_draw(grade, 1, 999);
     struct wire_frame what = {
         .kind = WIRE_DATA, .call = {.type = COMM_U8, .count = size}, .length_bytes = size};
     uint8_t *payload = calloc(size, 1);
-    int wrong = pair_open(grade, &pair, nothing) || !payload;
+    int wrong =
+        pair_open(grade, &pair, SOCK_STREAM, nothing) || !payload || send_at_once(grade, &pair);
     if (!wrong)
         link_send(&pair.link, &parcel, &what, payload);
     bool busy = parcel.busy;
@@ -150,11 +242,14 @@ int link_queued(struct grade *grade)
     while (!wrong && drain(&pair, pair.room) > 0)
         ; // what the system has taken so far; the loop does not turn
     size_t left = size + WIRE_FRAME_BYTES - pair.count;
-    wrong = wrong || grade_expect(grade, busy && queued == left,
-                                  "the socket took %zu of %zu bytes: expected a busy parcel and "
-                                  "%zu bytes queued, found %s and %zu",
-                                  pair.count, size + WIRE_FRAME_BYTES, left,
-                                  busy ? "a busy one" : "one that is not", queued);
+    wrong = wrong ||
+            grade_expect(grade, busy && queued == left,
+                         "the socket took %zu of %zu bytes: expected a busy parcel and "
+                         "%zu bytes queued, found %s and %zu",
+                         pair.count, size + WIRE_FRAME_BYTES, left,
+                         busy ? "a busy one" : "one that is not", queued) ||
+            grade_expect(grade, parcel.error == 0,
+                         "the rest is on its way: expected error 0, found %d", parcel.error);
     for (int idle = 0; !wrong && parcel.busy && idle < 1000; idle++, turn(&pair))
         if (drain(&pair, pair.room) > 0)
             idle = 0;
@@ -163,7 +258,7 @@ int link_queued(struct grade *grade)
                                   "all was read: expected nothing queued, found %zu bytes", queued);
     free(payload);
     pair_close(&pair);
-    return wrong;
+    return wrong || send_in_one(grade) || send_slowed(grade);
 }
 
 int link_broken(struct grade *grade)
@@ -175,15 +270,19 @@ int link_broken(struct grade *grade)
                               .call = {.type = COMM_U8, .count = sizeof payload},
                               .length_bytes = sizeof payload};
     signal(SIGPIPE, SIG_IGN);
-    int wrong = pair_open(grade, &pair, nothing);
+    int wrong = pair_open(grade, &pair, SOCK_STREAM, nothing);
     close(pair.other);
     if (!wrong)
         link_send(&pair.link, &parcel, &what, payload);
     for (int i = 0; i < 100 && parcel.busy; i++)
         turn(&pair);
-    wrong = wrong || grade_expect(grade, !parcel.busy && parcel.error < 0,
-                                  "the peer is gone: expected an error of the parcel, found %d%s",
-                                  parcel.error, parcel.busy ? ", and it is busy" : "");
+    wrong = wrong ||
+            grade_expect(grade, !parcel.busy && parcel.error < 0,
+                         "the peer is gone: expected an error of the parcel, found %d%s",
+                         parcel.error, parcel.busy ? ", and it is busy" : "") ||
+            grade_expect(grade, parcel.error == UV_EPIPE || parcel.error == UV_ECONNRESET,
+                         "the peer is gone: expected the system's own error, %d, found %d",
+                         UV_EPIPE, parcel.error);
     free(pair.bytes);
     return wrong;
 }

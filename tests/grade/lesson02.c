@@ -16,7 +16,8 @@ const struct check lesson02_checks[] = {
 
     {"02.3", "whole", KIND_CORRECT, 6, "every byte goes out once, however little a socket takes",
      link_whole, 15},
-    {"02.3", "queued", KIND_COUNTED, 4, "what the socket did not take is queued, and no more",
+    {"02.3", "queued", KIND_COUNTED, 4,
+     "what the socket did not take is queued, and no more; all else is gone in one write",
      link_queued, 15},
     {"02.3", "broken", KIND_ROBUST, 2, "a peer that is gone is an error of the parcel", link_broken,
      15},
