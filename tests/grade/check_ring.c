@@ -4,11 +4,13 @@
  * Each half by itself: reduce-scatter is looked at in chunk r of rank r only; all-gather is given chunks
  * that no reduce-scatter has made.
  */
+#include "lesson02_allreduce/comm_inside.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/wire.h"
 #include "tests/grade/lesson02.h"
 #include "tests/grade/oracle.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,11 +135,6 @@ int gather_moves(struct grade *grade)
     return check_sums(grade, GATHER);
 }
 
-int ring_sums(struct grade *grade)
-{
-    return check_sums(grade, ALL);
-}
-
 /* --- awkward sizes --------------------------------------------------------------------------- */
 
 static int sizes_body(struct ranks_self *self)
@@ -152,6 +149,31 @@ static int sizes_body(struct ranks_self *self)
     return wrong;
 }
 
+/* More than sockets and links hold of what nobody receives yet. Whole numbers, exact in any order. */
+enum { LONG_COUNT = 1 << 20 };
+
+static int long_body(struct ranks_self *self)
+{
+    const struct ring_case *given = self->context;
+    struct slice mine = oracle_slice(given->count, self->world, self->rank);
+    float *data = new_vector(given->count);
+    for (size_t i = 0; i < given->count; i++)
+        data[i] = (float)(i % 1000);
+    int error = make_call(self, given, data, data);
+    int wrong = ranks_expect(self, error == 0, "%s of %zu elements: expected 0, found %d%s: %s",
+                             names[given->call], given->count, error,
+                             error == -ETIMEDOUT ? ", as when all send before they receive" : "",
+                             comm_fail(self->comm)->text);
+    for (size_t i = mine.begin; i < mine.begin + mine.count && !wrong; i++) {
+        float sum = (float)(i % 1000) * (float)self->world;
+        wrong =
+            ranks_expect(self, data[i] == sum, "%s of %zu elements: [%zu]: expected %g, found %g",
+                         names[given->call], given->count, i, (double)sum, (double)data[i]);
+    }
+    free(data);
+    return wrong;
+}
+
 static int check_sizes(struct grade *grade, enum call call)
 {
     struct ring_case given = {grade, call, grade_odd(grade, 15000), 1e-5};
@@ -159,9 +181,11 @@ static int check_sizes(struct grade *grade, enum call call)
            grade_ranks(grade, 5, sizes_body, &given);
 }
 
+/* A long vector once: how a round sends and receives is the same for both halves. */
 int scatter_sizes(struct grade *grade)
 {
-    return check_sizes(grade, SCATTER);
+    struct ring_case given = {grade, SCATTER, LONG_COUNT, 0};
+    return check_sizes(grade, SCATTER) || grade_ranks(grade, 2, long_body, &given);
 }
 
 int gather_sizes(struct grade *grade)
@@ -193,21 +217,24 @@ static int64_t largest_of(int world, size_t i)
 static int types_body(struct ranks_self *self)
 {
     enum { COUNT = 997 };
-    const struct ring_case *given = self->context;
+    struct ring_case long_case = *(const struct ring_case *)self->context, *given = &long_case;
+    given->count = COUNT;
     struct slice mine = oracle_slice(COUNT, self->world, self->rank),
                  right = given->call == SCATTER ? mine : (struct slice){0, COUNT};
     int64_t data[COUNT];
     memset(data, 255, sizeof data);
-    for (size_t i = 0; i < COUNT && given->call == SCATTER; i++)
+    for (size_t i = 0; i < COUNT && given->call != GATHER; i++)
         data[i] = whole_number(self->rank, i);
     for (size_t i = mine.begin; i < mine.begin + mine.count && given->call == GATHER; i++)
         data[i] = largest_of(self->world, i);
-    int wrong = given->call == SCATTER
-                    ? ring_reduce_scatter(self->comm, data, COUNT, COMM_I64, COMM_MAX)
-                    : ring_all_gather(self->comm, data, COUNT, COMM_I64);
+    int wrong =
+        given->call == SCATTER  ? ring_reduce_scatter(self->comm, data, COUNT, COMM_I64, COMM_MAX)
+        : given->call == GATHER ? ring_all_gather(self->comm, data, COUNT, COMM_I64)
+                                : ring_allreduce(self->comm, data, data, COUNT, COMM_I64, COMM_MAX);
     for (size_t i = right.begin; i < right.begin + right.count && !wrong; i++)
         wrong = ranks_expect(self, data[i] == largest_of(self->world, i),
-                             "i64: [%zu]: expected %lld, found %lld", i,
+                             "%s of i64%s: [%zu]: expected %lld, found %lld", names[given->call],
+                             given->call == GATHER ? "" : ", the largest", i,
                              (long long)largest_of(self->world, i), (long long)data[i]);
     return wrong ? 1 : 0;
 }
@@ -222,6 +249,33 @@ int gather_types(struct grade *grade)
 {
     struct ring_case given = {grade, GATHER, 0, 0};
     return grade_ranks(grade, grade_world(grade), types_body, &given);
+}
+
+/* Arrays that overlap in part are refused, and the next call finds all as it was. */
+static int overlap_body(struct ranks_self *self)
+{
+    enum { COUNT = 50 };
+    float data[COUNT + 1] = {0};
+    int wrong = 0;
+    for (int in = 0; in < 2 && !wrong; in++) {
+        int error = ring_allreduce(self->comm, data + in, data + 1 - in, COUNT, COMM_F32, COMM_SUM);
+        wrong = ranks_expect(
+            self, error == -EINVAL,
+            "all-reduce of arrays that overlap in part: expected -EINVAL, found %d", error);
+    }
+    if (wrong)
+        return 1;
+    int error = ring_allreduce(self->comm, data, data, COUNT, COMM_F32, COMM_SUM);
+    return ranks_expect(self, error == 0, "after a call that was refused: expected 0, found %d",
+                        error);
+}
+
+int ring_sums(struct grade *grade)
+{
+    struct ring_case given = {grade, ALL, 0, 0};
+    int world = grade_world(grade);
+    return check_sums(grade, ALL) || grade_ranks(grade, world, types_body, &given) ||
+           grade_ranks(grade, world, overlap_body, NULL);
 }
 
 /* --- what goes over the wire ----------------------------------------------------------------- */
@@ -256,6 +310,14 @@ static int counted_body(struct ranks_self *self)
             "%s of %zu elements: expected %llu bytes sent in %llu messages, found %llu in %llu",
             names[given->call], given->count, (unsigned long long)expected,
             (unsigned long long)rounds, (unsigned long long)bytes, (unsigned long long)messages);
+    for (int to = 0; to < self->world && !wrong; to++) {
+        unsigned frames = self->comm->peers[to].outgoing.frames, // of the call that was last
+            due = to == (self->rank + 1) % self->world ? (unsigned)rounds : 0;
+        wrong = ranks_expect(self, given->count == 0 || frames == due,
+                             "%s of %zu elements: expected %u messages from rank %d to rank %d, "
+                             "found %u in the last call",
+                             names[given->call], given->count, due, self->rank, to, frames);
+    }
     free(data);
     return wrong ? 1 : 0;
 }
