@@ -3,6 +3,7 @@
 #include "lesson02_allreduce/barrier.h"
 #include "lesson02_allreduce/ring.h"
 #include "lesson02_allreduce/root.h"
+#include "lesson02_allreduce/steps.h"
 #include "tests/grade/lesson02.h"
 
 #include <signal.h>
@@ -24,6 +25,65 @@ static int compare_dumps(struct grade *grade, const struct folder *folder)
                              program.out, program.err);
     program_close(&program);
     return wrong;
+}
+
+/* Of one update: the gradient's, by steps.h, and one to each other rank for the loss. */
+static size_t messages_due(enum algorithm algorithm, int world, int rank)
+{
+    enum { TRANSFERS = 256, COUNT = 1000 }; // short, as the model is
+    struct transfer transfers[TRANSFERS];
+    size_t messages = (size_t)world - 1,
+           count = steps_of(algorithm, world, COUNT, transfers, TRANSFERS);
+    for (size_t i = 0; i < count && i < TRANSFERS; i++)
+        messages += transfers[i].from == rank;
+    return messages;
+}
+
+/* The gradient is summed once in an update, by the algorithm asked for, and nothing else is sent. */
+static int compare_messages(struct grade *grade, const struct folder *folder,
+                            enum algorithm algorithm, int world, size_t steps)
+{
+    enum { STEPS_MOST = 8 };
+    double found[STEPS_MOST] = {0};
+    int wrong = 0;
+    for (int rank = 0; rank < world && !wrong; rank++) {
+        char name[64];
+        size_t due = messages_due(algorithm, world, rank);
+        snprintf(name, sizeof name, "sent.rank-%d.jsonl", rank);
+        size_t lines = lesson_values(folder, name, "messages_sent", found, STEPS_MOST);
+        for (size_t step = 0; step < steps && !wrong; step++)
+            wrong = grade_expect(grade, step < lines && found[step] == (double)due,
+                                 "--algorithm %s, %d ranks: rank %d in step %zu: expected %zu "
+                                 "messages, the sum's and %d for the loss, found %g",
+                                 algorithm_name(algorithm), world, rank, step, due, world - 1,
+                                 step < lines ? found[step] : 0);
+    }
+    return wrong;
+}
+
+/* Not the ring, whose own messages are another check's. */
+static int step_by(struct grade *grade, const struct folder *folder, enum algorithm algorithm)
+{
+    enum { STEPS = 2 };
+    char arguments[COMMAND_BYTES];
+    struct program program;
+    int world = grade_world(grade);
+    snprintf(arguments, sizeof arguments,
+             "--data synthetic --hidden 7 --steps %d --no-verify --metrics sent.jsonl "
+             "--algorithm %s",
+             STEPS, algorithm_name(algorithm));
+    int wrong = grade_lesson(grade, &program, folder, (struct lesson){2, world}, arguments, 0);
+    program_close(&program);
+    return wrong || compare_messages(grade, folder, algorithm, world, STEPS);
+}
+
+/* Two of them, or it might be the one that is always called. */
+static int step_by_others(struct grade *grade, const struct folder *folder)
+{
+    static const enum algorithm others[] = {ALGORITHM_ROOT, ALGORITHM_TREE, ALGORITHM_HALVING,
+                                            ALGORITHM_DIRECT};
+    size_t first = grade_draw(grade, 0, 3);
+    return step_by(grade, folder, others[first]) || step_by(grade, folder, others[(first + 1) % 4]);
 }
 
 int ring_step(struct grade *grade)
@@ -48,15 +108,17 @@ int ring_step(struct grade *grade)
                              arguments, 0);
         program_close(&program);
     }
-    wrong = wrong || compare_dumps(grade, &folder);
+    wrong = wrong || compare_dumps(grade, &folder) || step_by_others(grade, &folder);
     folder_close(&folder);
     return wrong;
 }
 
 /* --- a rank that dies ------------------------------------------------------------------------ */
 
+/* The sentence of the communicator names the call: all frames carry it. */
 static int killed_body(struct ranks_self *self)
 {
+    static const char CALL[] = "ring all-reduce of 1009 f32";
     enum { CALLS = 1000, BEFORE = 3, COUNT = 1009 };
     const int *victim = self->context;
     float data[COUNT] = {0};
@@ -66,9 +128,16 @@ static int killed_body(struct ranks_self *self)
             raise(SIGKILL);
         error = ring_allreduce(self->comm, data, data, COUNT, COMM_F32, COMM_SUM);
     }
+    const struct fail *fail = comm_fail(self->comm);
     return ranks_expect(self, error < 0,
                         "rank %d was killed: expected an error, found none in %d calls", *victim,
-                        CALLS);
+                        CALLS) ||
+           ranks_expect(self, error == fail->code,
+                        "rank %d was killed: expected the communicator's error %d, found %d",
+                        *victim, fail->code, error) ||
+           ranks_expect(self, strstr(fail->text, CALL) != NULL,
+                        "rank %d was killed: expected word of a %s, found: %s", *victim, CALL,
+                        fail->text);
 }
 
 int ring_killed(struct grade *grade)
