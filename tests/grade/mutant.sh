@@ -8,6 +8,10 @@
 #
 #   loses: 02.4/sums 02.6/step
 #
+# where chance decides whether it loses one more, that too,
+#
+#   perhaps: 03.3/killed
+#
 # and, where it matters which rank's sentence is told, words of it:
 #
 #   says: expected lesson 3's
@@ -38,13 +42,14 @@ unset GIT_DIR GIT_WORK_TREE
 (cd "$tree" && GIT_CEILING_DIRECTORIES=${tree%/*} git apply -) <"$patch" >"$tree/out" 2>&1 ||
     complain "the diff does not fit any more"
 says=$(sed -n 's/^loses: *//p' "$patch" | words)
+perhaps=$(sed -n 's/^perhaps: *//p' "$patch")
 # A measured time is luck where others are at work: if nothing else differs, once more.
 speed=$(sed -n 's/.*{"\([0-9.]*\)", "\([a-z]*\)", KIND_SPEED.*/\1\/\2/p' tests/grade/lesson0?.c)
 untimed() { echo "$1" | tr ' ' '\n' | grep -vxF "$speed"; }
 for _ in 1 2 3; do
     FROM=$tree sh tests/grade/grade.sh "$build" "${name%%-*}" --seed "$SEED" >"$tree/out" 2>&1
     grep -q '^total' "$tree/out" || complain "it was not graded"
-    found=$(awk '$1 ~ /^[0-9][0-9][.][0-9]+\// && $2 ~ /^-/ { print $1 }' "$tree/out" | words)
+    found=$(awk '$1 ~ /^[0-9][0-9][.][0-9]+\// && $2 ~ /^-/ { print $1 }' "$tree/out" | grep -vxF "${perhaps:-none}" | words)
     [ "$found" = "$says" ] && break
     [ "$(untimed "$found")" = "$(untimed "$says")" ] || break
 done
