@@ -1,5 +1,6 @@
 /* The communication thread: strictly in order, errors stop it, and it always ends. */
 #include "lesson03_ddp/worker.h"
+#include "tests/lock.h"
 #include "tests/suites.h"
 
 #include <check.h>
@@ -20,19 +21,6 @@ struct bench {
     uv_sem_t *gate, *begun; // a job waits at the gate, when there is one
 };
 
-/* Others hold it for a moment only. */
-static bool lock_is_free(struct worker *worker)
-{
-    for (int i = 0; i < PATIENCE_MS; i++) {
-        if (uv_mutex_trylock(&worker->lock) == 0) {
-            uv_mutex_unlock(&worker->lock);
-            return true;
-        }
-        usleep(1000);
-    }
-    return false;
-}
-
 /* Where the lock is held it does not wait at the gate: nobody could come and open it. */
 static int work(void *context, size_t job)
 {
@@ -40,7 +28,7 @@ static int work(void *context, size_t job)
     uv_thread_t self = uv_thread_self();
     bench->same_thread |= uv_thread_equal(&self, &bench->caller) != 0;
     bench->seen[bench->count++] = job;
-    bench->locked = bench->locked || !lock_is_free(&bench->worker);
+    bench->locked = bench->locked || !lock_is_free(&bench->worker.lock);
     if (bench->gate) {
         uv_sem_post(bench->begun);
         if (!bench->locked)

@@ -1,12 +1,13 @@
 /* check_worker: is the worker a queue, and a thread of its own? See lesson03.h. */
 #include "tests/grade/lesson03.h"
+#include "tests/lock.h"
 #include "lesson03_ddp/worker.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { STEPS = 3, JOBS_MOST = 600, LINE = 100, NOBODY = 1 << 30, PATIENCE_MS = 2000 };
+enum { STEPS = 3, JOBS_MOST = 600, LINE = 100, NOBODY = 1 << 30 };
 
 /* What the worker was asked to do. Written by its thread, read once it was waited for. */
 struct desk {
@@ -22,19 +23,6 @@ struct desk {
     uv_sem_t begun, gate;
 };
 
-/* Others hold it for a moment only. */
-static bool lock_is_free(struct worker *worker)
-{
-    for (int i = 0; i < PATIENCE_MS; i++) {
-        if (uv_mutex_trylock(&worker->lock) == 0) {
-            uv_mutex_unlock(&worker->lock);
-            return true;
-        }
-        usleep(1000);
-    }
-    return false;
-}
-
 static int work(void *context, size_t job)
 {
     struct desk *desk = context;
@@ -43,7 +31,7 @@ static int work(void *context, size_t job)
     if (desk->count < STEPS * JOBS_MOST)
         desk->seen[desk->count++] = job;
     if (desk->gated) {
-        desk->locked = desk->locked || !lock_is_free(&desk->worker);
+        desk->locked = desk->locked || !lock_is_free(&desk->worker.lock);
         uv_sem_post(&desk->begun);
         if (!desk->locked)
             uv_sem_wait(&desk->gate);
