@@ -1,11 +1,13 @@
 /* memory: the ledger of a rank's arrays. See the header. */
 #include "common/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGN_BYTES = 64 };
+enum { ALIGN_BYTES = 64, HUGE_PAGE_BYTES = 2 << 20 };
 
 size_t memory_total(const struct memory *memory)
 {
@@ -32,14 +34,28 @@ static void strike(struct memory *memory, enum memory_use use, size_t bytes)
         memory->now_bytes[use] -= bytes;
 }
 
+/* A row of a matrix 1024 wide is a page of 4 KiB, and a product walks down its columns: in pages of 2 MiB it asks
+ * for a page's address far less often. Linux gives them to who asks; where it does not, nothing is lost. What
+ * does not fill one stays in small pages, so that no more is resident than was asked for. */
+static void ask_for_huge_pages(void *array, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    madvise(array, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+#endif
+}
+
 void *memory_take(struct memory *memory, enum memory_use use, size_t bytes)
 {
     if (bytes > SIZE_MAX - ALIGN_BYTES)
         return NULL;
+    bool large = bytes >= HUGE_PAGE_BYTES;
     size_t rounded = (bytes + ALIGN_BYTES) / ALIGN_BYTES * ALIGN_BYTES; // at least one line
-    void *array = aligned_alloc(ALIGN_BYTES, rounded);
-    if (array)
-        enter(memory, use, bytes);
+    void *array = NULL;
+    if (posix_memalign(&array, large ? HUGE_PAGE_BYTES : ALIGN_BYTES, rounded) != 0)
+        return NULL;
+    if (large)
+        ask_for_huge_pages(array, bytes);
+    enter(memory, use, bytes);
     return array;
 }
 

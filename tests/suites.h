@@ -106,6 +106,7 @@ Suite *stages_suite(void);
 Suite *explain_stage_suite(void);
 Suite *tiles_suite(void);
 Suite *offload_suite(void);
+Suite *memory_suite(void);
 Suite *memory_plan_suite(void);
 Suite *ledger_suite(void);
 Suite *advice_suite(void);
@@ -241,6 +242,7 @@ static const struct suite_entry suites[] = {
     {"explain_stage", explain_stage_suite},
     {"tiles", tiles_suite},
     {"offload", offload_suite},
+    {"memory", memory_suite},
     {"memory_plan", memory_plan_suite},
     {"ledger", ledger_suite},
     {"advice", advice_suite},
