@@ -56,6 +56,17 @@ static const struct pair conflicts[] = {
     {"plan", "metrics"},
 };
 
+/* Each would be written over the other. */
+static int check_files(struct reading *reading)
+{
+    const struct options *options = reading->options;
+    if (!options->metrics || !options->trace || strcmp(options->metrics, options->trace) != 0)
+        return 0;
+    return fail_set(reading->fail, -EINVAL,
+                    "--metrics and --trace both write '%s': give each a file of its own",
+                    options->metrics);
+}
+
 /* The first means nothing without the second. */
 static const struct pair needs[] = {
     {"dump-steps", "dump"},  {"save-every", "save"},         {"keep", "save"},
@@ -176,6 +187,8 @@ int options_together(struct reading *reading)
     int error = check_algorithm(reading);
     if (!error)
         error = check_tuning(reading);
+    if (!error)
+        error = check_files(reading);
     if (!error)
         error = check_compress(reading);
     if (!error)

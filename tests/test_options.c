@@ -174,6 +174,7 @@ static const struct {
     {1, "--dropout -0.1", "--dropout: expected"},
     {1, "--data=", "--data: expected digits"},
     {1, "--epochs 3 --steps 4", "--epochs and --steps exclude each other"},
+    {1, "--metrics a.json --trace a.json", "--metrics and --trace both write 'a.json'"},
     {1, "--per-rank-batch 3 --batch 4", "--batch and --per-rank-batch exclude"},
     {1, "--no-verify --verify 3", "--verify and --no-verify exclude"},
     {2, "--bench --save d", "--bench and --save exclude"},
