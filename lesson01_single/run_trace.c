@@ -82,8 +82,12 @@ static int finish_profile(struct run *run)
     const struct profile *profile = run->profile;
     double all[WORLD_MOST * PROFILE_COSTS];
     struct profile_table table = {.steps = profile->steps, .world = run->environment.world};
-    if (profile->steps == 0)
+    if (profile->steps == 0) {
+        if (run->environment.rank == 0 && !run->options.quiet)
+            printf("profile: every update was verified, and such an update is not counted: give "
+                   "more --steps, or --no-verify\n");
         return 0;
+    }
     table.laps = profile->laps / profile->steps;
     table.lap_seconds = profile_lap_seconds();
     for (int cost = 0; cost < PROFILE_COSTS; cost++)

@@ -19,3 +19,13 @@ bool algorithm_ignores_cuts(enum algorithm algorithm)
 {
     return algorithm != ALGORITHM_RING && algorithm != ALGORITHM_AUTO;
 }
+
+static bool in_rank_order(enum algorithm algorithm)
+{
+    return algorithm == ALGORITHM_ROOT || algorithm == ALGORITHM_DIRECT;
+}
+
+bool algorithm_adds_alike(enum algorithm one, enum algorithm other)
+{
+    return one == other ? algorithm_ignores_cuts(one) : in_rank_order(one) && in_rank_order(other);
+}

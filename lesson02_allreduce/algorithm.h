@@ -27,4 +27,7 @@ size_t algorithm_direct_whole_bytes(int world);
  * tree and halving by pairs, and a + b = b + a. Of a ring each chunk's sum begins at another rank. */
 bool algorithm_ignores_cuts(enum algorithm algorithm);
 
+/* The same of a vector that goes by one and, cut elsewhere, by the other: root and direct add alike. */
+bool algorithm_adds_alike(enum algorithm one, enum algorithm other);
+
 #endif

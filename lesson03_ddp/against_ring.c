@@ -13,9 +13,10 @@ static enum algorithm algorithm_for(const struct ddp *ddp, size_t count)
 static bool same_order(const struct ddp *ddp, size_t count)
 {
     enum algorithm whole = algorithm_for(ddp, count);
-    bool same = algorithm_ignores_cuts(whole);
+    bool same = true;
     for (size_t i = 0; i < ddp->plan.count; i++)
-        same = same && algorithm_for(ddp, ddp->plan.buckets[i].slice.count) == whole;
+        same = same &&
+               algorithm_adds_alike(algorithm_for(ddp, ddp->plan.buckets[i].slice.count), whole);
     bool one_piece = ddp->plan.count == 1 && ddp->plan.buckets[0].slice.count == count;
     return same || one_piece || comm_world(ddp->comm) <= 2;
 }

@@ -7,10 +7,11 @@
  *
  * A bucket's chunks are not the whole gradient's chunks: an element may be owned by another rank,
  * and its ring may start elsewhere. The other algorithms add every element in one order, so by them
- * the second line is bit for bit too; unless auto takes another for a bucket than for the whole. And
+ * the second line is bit for bit too; unless auto takes one for a bucket that adds in another order
+ * than the one for the whole. And
  * two ranks' numbers have one sum, a + b = b + a. Where orders differ, of W ranks, each is within
  * gamma(W - 1) sum |g_r| of the true sum (Higham, 2nd ed., section 4.2; gamma as in bound.h), two
- * of them within twice that. Compressed buckets have lines of their own instead: against_float.h.
+ * of them within twice that: 2 gamma(2 W) with the sum of the |g_r| itself added up in float. Compressed buckets have lines of their own instead: against_float.h.
  */
 #ifndef LESSON03_AGAINST_RING_H
 #define LESSON03_AGAINST_RING_H

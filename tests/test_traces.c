@@ -484,6 +484,20 @@ START_TEST(the_profiles_rows_add_up_to_the_update)
 }
 END_TEST
 
+START_TEST(a_profile_without_an_update_says_why)
+{
+    struct folder folder;
+    struct program program;
+    folder_open(&folder);
+    lesson_run(&program, &folder, (struct lesson){3, 2}, "--steps 2 --verify 2 --profile");
+    ck_assert_int_eq(program.code, 0);
+    ck_assert_ptr_nonnull(strstr(program.out, "[0] profile: every update was verified"));
+    ck_assert_ptr_null(strstr(program.out, "[1] profile: "));
+    program_close(&program);
+    folder_close(&folder);
+}
+END_TEST
+
 START_TEST(a_timeline_is_drawn_unless_the_run_is_quiet)
 {
     struct folder folder;
@@ -521,6 +535,7 @@ Suite *traces_suite(void)
     tcase = tcase_create("texts");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, the_profiles_rows_add_up_to_the_update, 0, 4);
+    tcase_add_test(tcase, a_profile_without_an_update_says_why);
     tcase_add_test(tcase, a_timeline_is_drawn_unless_the_run_is_quiet);
     suite_add_tcase(suite, tcase);
     return suite;
