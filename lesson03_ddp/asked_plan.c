@@ -54,10 +54,15 @@ int asked_plan_make(struct asked_plan *asked, struct run *run)
 void asked_plan_show(const struct asked_plan *asked, const struct run *run)
 {
     const struct bucket_plan *plan = &asked->plan;
+    size_t elements = 0; // without those of frozen tensors
+    for (size_t i = 0; i < plan->count; i++)
+        elements += plan->buckets[i].slice.count;
     printf("the gradient of %zu parameters in %zu bucket%s, filled from the last tensor registered "
            "to the first\n\n",
-           run->model.count, plan->count, plan->count == 1 ? "" : "s");
+           elements, plan->count, plan->count == 1 ? "" : "s");
     explain_buckets(stdout, &asked->explain, plan);
+    if (run->options.compress == COMPRESS_BF16)
+        printf("\nA number is 4 bytes in a bucket, and 2 on its way: half of these KiB travel.\n");
     printf("\nA bucket is sent once its last tensor is ready and the bucket before it is done.\n");
     explain_rebuild(run, &asked->explain, plan);
 }
