@@ -20,6 +20,14 @@ static double ms(double seconds)
     return 1e3 * seconds;
 }
 
+static double first_ready_seconds(const struct sweep *sweep)
+{
+    double first = sweep->gradient_seconds;
+    for (size_t i = 0; i < sweep->run->model.tensor_count; i++)
+        first = sweep->ready_seconds[i] < first ? sweep->ready_seconds[i] : first;
+    return first;
+}
+
 static void print_title(const struct sweep *sweep)
 {
     const struct run *run = sweep->run;
@@ -31,9 +39,9 @@ static void print_title(const struct sweep *sweep)
            run->options.link ? " " : "", run->options.link ? run->options.link : "", sweep->rounds);
     printf(
         "alpha %.1f us a message, beta %.3f ns a byte, gamma %.3f ns a byte added; a step without "
-        "communication: %.1f ms, its backward ends at %.1f ms\n",
+        "communication: %.1f ms, its gradients are ready from %.1f to %.1f ms\n",
         1e6 * link->alpha_seconds, 1e9 * link->beta_seconds, 1e9 * link->gamma_seconds,
-        ms(sweep->step_seconds), ms(sweep->gradient_seconds));
+        ms(sweep->step_seconds), ms(first_ready_seconds(sweep)), ms(sweep->gradient_seconds));
     printf(
         "|                              buckets |   n | messages |  step ms | exposed ms | comm ms "
         "| model step | model exposed |\n");
@@ -50,13 +58,10 @@ static void print_row(const struct sweep_row *row)
 static double closed_form_bytes(const struct sweep *sweep)
 {
     const struct run *run = sweep->run;
-    double first = sweep->gradient_seconds;
-    for (size_t i = 0; i < run->model.tensor_count; i++)
-        first = sweep->ready_seconds[i] < first ? sweep->ready_seconds[i] : first;
     double bucket = costmodel_predict(&sweep->link, choice_for(comm_choice(sweep->ddp.comm), 4),
                                       run->environment.world, 4);
     return bucketmodel_best_bytes((double)run->model.count * sizeof(float), bucket,
-                                  sweep->gradient_seconds - first);
+                                  sweep->gradient_seconds - first_ready_seconds(sweep));
 }
 
 /* On plain links communication takes its time from computing, which the model does not know: there

@@ -4,17 +4,20 @@
 # usage: lab_rate.sh BUILD
 set -eu
 build=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
 # run LABEL RANKS FLAGS...: one row, of what the run says.
 run() {
     label=$1 ranks=$2
     shift 2
     "$build/launch" -n "$ranks" "$build/lesson03_ddp" --per-rank-batch 64 --epochs 20 \
-        --progress never "$@" | awk -v label="$label" '
+        --progress never "$@" >"$folder/out"
+    awk -v label="$label" '
         / updates of up to / { match($0, /[0-9]+ updates/); updates = substr($0, RSTART) + 0 }
         / epoch +(1|2|5|10|20)\/20 / { match($0, /loss [0-9.]+/); losses = losses "  " substr($0, RSTART + 5, 6) }
         / result / { match($0, /accuracy [0-9.]+/); accuracy = substr($0, RSTART + 9, 5); sub(/.*, /, ""); holds = $0 }
-        END { printf "%-32s  %7d%s  %6s %%  %s\n", label, updates, losses, accuracy, holds }'
+        END { printf "%-32s  %7d%s  %6s %%  %s\n", label, updates, losses, accuracy, holds }' "$folder/out"
 }
 
 printf '%43s%-38s\n' '' '  training loss after epoch'
