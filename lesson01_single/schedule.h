@@ -7,8 +7,9 @@
  *     cosine      lr (1 + cos(pi x)) / 2
  *     halve:K     lr / 2^(u / K), u / K rounded down
  *
- * --lr-scale multiplies lr by s = (samples of a full update) / 64, or by its square root: Goyal et
- * al., "Accurate, Large Minibatch SGD", 2017, section 2.1.
+ * --lr-scale multiplies lr by s = batch * accumulate / 64, or by its square root: Goyal et al.,
+ * "Accurate, Large Minibatch SGD", 2017, section 2.1. The samples are those asked for, also where an
+ * update gets fewer: the last of an epoch, or all where the data set is smaller.
  */
 #ifndef LESSON01_SCHEDULE_H
 #define LESSON01_SCHEDULE_H
