@@ -13,31 +13,24 @@
 #define LINUX_SAYS "/sys/kernel/mm/transparent_hugepage/enabled"
 enum { HUGE_PAGE_BYTES = 2 << 20 };
 
-/* The flags of the mapping in which `at` lies ("rd wr mr mw me ac hg"), by /proc/self/smaps. */
-static void mapping_flags(const void *at, char flags[256])
+/* Has the mapping in which `at` lies the flag hg? By /proc/self/smaps: "VmFlags: rd wr mr mw me ac hg". */
+static bool asks_for_huge_pages(const void *at)
 {
     static const char FLAGS[] = "VmFlags:";
     char line[512];
-    bool inside = false;
+    bool inside = false, told = false, asks = false;
     FILE *smaps = fopen("/proc/self/smaps", "re");
     ck_assert_ptr_nonnull(smaps);
-    flags[0] = '\0';
-    while (flags[0] == '\0' && fgets(line, sizeof line, smaps)) {
+    while (!told && fgets(line, sizeof line, smaps)) {
         uintptr_t from, to;
         if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
             inside = from <= (uintptr_t)at && (uintptr_t)at < to;
-        else if (inside && strncmp(line, FLAGS, sizeof FLAGS - 1) == 0)
-            snprintf(flags, 256, "%s", line + sizeof FLAGS - 1);
+        told = inside && strncmp(line, FLAGS, sizeof FLAGS - 1) == 0;
+        asks = told && strstr(line, " hg") != NULL;
     }
     fclose(smaps);
-}
-
-static bool asks_for_huge_pages(const void *at)
-{
-    char flags[256];
-    mapping_flags(at, flags);
-    ck_assert_msg(flags[0] != '\0', "smaps says no flags of %p", at);
-    return strstr(flags, " hg") != NULL;
+    ck_assert_msg(told, "smaps says no flags of %p", at);
+    return asks;
 }
 
 static bool can_tell(void)
