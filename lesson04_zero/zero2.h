@@ -3,11 +3,11 @@
  *
  * A bucket's gradient is not kept in a slab but in a buffer of a pool. Backward takes one when it first
  * adds to a bucket; when the bucket is full the worker reduce-scatters it, keeps this rank's chunk of the
- * sum, and the buffer is free for another bucket:
+ * sum, and the buffer is free for another bucket, but for the next two:
  *
- *     backward   | fc3 fills a | fc2 fills b | fc1 fills a |
- *     worker                   [ scatter a ]  [ scatter b ]  [ scatter a ]
- *     kept         own chunk of fc3, then of fc2, then of fc1: 1/R of the gradient
+ *     backward   | fc4 fills a | fc3 fills b | fc2 fills c | fc1 fills a |
+ *     worker                   [ scatter a ]  [ scatter b ]  [ scatter c ]  [ scatter a ]
+ *     kept         own chunk of fc4, then of fc3, of fc2, of fc1: 1/R of the gradient
  *
  * With --accumulate K the sum over K micro-batches is to be reduced, once. So all buckets are filled K
  * times before the first one leaves, and each has a buffer of its own: as much memory as the whole
