@@ -18,7 +18,7 @@ set y2tics
 set yrange [0:*]
 set y2range [0:*]
 set xrange [3:1200]
-set key outside below horizontal
+set key outside top center horizontal maxrows 2 samplen 2
 set grid
 do for [name in plots] {
     dash = strstrt(name, '-')
@@ -32,11 +32,11 @@ do for [name in plots] {
     plot file every ::1 using (column(2) == 1 ? column(3) : NaN):6 with linespoints pt 7 lc 1 \
              title 'step', \
          file every ::1 using (column(2) == 1 ? column(3) : NaN):9 with lines dt 2 lw 2 lc 1 \
-             title 'model', \
+             title 'by the model', \
          file every ::1 using (column(2) == 1 ? column(3) : NaN):7 with linespoints pt 4 lc 2 \
              title 'exposed', \
          file every ::1 using (column(2) == 1 ? column(3) : NaN):10 with lines dt 2 lw 2 lc 2 \
-             title 'model', \
+             title 'by the model', \
          file every ::1 using (column(2) == 1 ? column(3) : NaN):5 axes x1y2 with lines dt 4 lc 4 \
              title 'messages (right)'
 }
